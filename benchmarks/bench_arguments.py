@@ -30,7 +30,7 @@ from plans import adding_plan
 import etconfig
 from etconfig.errors import MethodClosedError, MethodInUseError
 from etconfig.method.method import Method, out_of_memory
-from etconfig.numpy_executor.method import NumpyMethod, _output
+from etconfig.numpy_executor.numpy_program import NumpyMethod, _output
 
 DATA = Path(__file__).parents[1] / "tests" / "data"
 PROCESSES, ONE_PROCESS = 7, "--one-process"

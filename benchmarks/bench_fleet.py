@@ -37,7 +37,7 @@ from etconfig.fleet.inventory.inventory import (
     find_sources,
 )
 from etconfig.fleet.inventory.json_sql import convert_lines
-from etconfig.fleet.inventory.names import quoted_name
+from etconfig.fleet.inventory.sql_names import quoted_name
 from etconfig.fleet.running.dask_workers import DaskWorkers
 from etconfig.fleet.running.resumable_run import resolve_fleet, summarize_fleet
 from etconfig.fleet.running.workers import InventoryReading, job_text, resolve_on, summarize_on

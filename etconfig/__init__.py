@@ -15,7 +15,7 @@ _HOME = {
     "AppliedOptions": "app.programs.applied_options",
     "Arguments": "resolver.deciding.arguments",
     "BudgetUse": "resolver.deciding.budget_use",
-    "ComparisonReport": "measuring.report",
+    "ComparisonReport": "measuring.comparison_report",
     "DeviceBundle": "device.device_bundle",
     "DeviceMatrix": "analysis",
     "CancelToken": "method.stop",
@@ -43,7 +43,7 @@ _HOME = {
     "ProgramReport": "analysis",
     "Resolution": "resolver.deciding.resolution",
     "Tolerance": "method.bundled_cases",
-    "TuneReport": "tuning.report",
+    "TuneReport": "tuning.tune_report",
     "UnsharedStateWarning": "errors",
     "UnusedKernelsWarning": "errors",
     "Verification": "program.program",
@@ -115,7 +115,7 @@ if TYPE_CHECKING:
     from etconfig.facts.known_devices import device_names, load_device
     from etconfig.facts.sheet import FactSheet, load_fact_sheet
     from etconfig.measuring.compare import compare
-    from etconfig.measuring.report import ComparisonReport
+    from etconfig.measuring.comparison_report import ComparisonReport
     from etconfig.memory.need import MemoryNeed
     from etconfig.method.bundled_cases import Tolerance
     from etconfig.method.method import Method
@@ -127,8 +127,8 @@ if TYPE_CHECKING:
     from etconfig.resolver.deciding.arguments import Arguments
     from etconfig.resolver.deciding.budget_use import BudgetUse
     from etconfig.resolver.deciding.resolution import Resolution
-    from etconfig.tuning.report import TuneReport
     from etconfig.tuning.tune import tune
+    from etconfig.tuning.tune_report import TuneReport
 
 __all__ = [
     "AppliedOptions",

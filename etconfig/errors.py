@@ -68,7 +68,7 @@ from typing import Any, ClassVar
 
 from etconfig.base.number_text import format_bytes
 from etconfig.base.records import record
-from etconfig.diagnostics.model import Diagnostic
+from etconfig.diagnostics.diagnostic import Diagnostic
 
 _MAX_HOLDERS = 4
 """The most holders of memory that a message names."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from etconfig import load_device
 from etconfig.profile.inheritance import ProfileReader
 from etconfig.profile.library import ProfileLibrary, bundled_profiles
-from etconfig.tuning.report import shown_gain
+from etconfig.tuning.tune_report import shown_gain
 
 _CITATION = re.compile(r"# (?P<claim>\S.*), (?P<url>https://\S+)")
 

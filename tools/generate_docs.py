@@ -37,8 +37,8 @@ from public_api import KINDS, PUBLIC_MODULES, kind_of
 from etconfig.app.validating.document_schema import models_schema, profile_schema, project_schema
 from etconfig.app.validating.file_checks import CHECKS
 from etconfig.cli.shared.usage import DISPLAY_OPTIONS
+from etconfig.cli.startup.command_group import etconfig
 from etconfig.cli.startup.command_list import COMMAND_SUMMARIES
-from etconfig.cli.startup.group import etconfig
 from etconfig.diagnostics import CODES
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.registry import FactInfo, FactType
@@ -46,7 +46,7 @@ from etconfig.kernels import builtin_tables
 from etconfig.plugin.api_version import CURRENT
 from etconfig.plugin.v1 import BackendRequest, BackendSpec
 from etconfig.schema.declaration import OptionInfo
-from etconfig.schema.markdown import markdown_reference
+from etconfig.schema.options_reference import markdown_reference
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "etconfig"

@@ -15,7 +15,7 @@ from etconfig.app.programs.memory_needs import need_of_programs
 from etconfig.base.parameters import AnyPath, as_path, check_type
 from etconfig.diagnostics import Severity
 from etconfig.errors import ConfigError, PluginError
-from etconfig.facts.overrides import FactOverrides
+from etconfig.facts.facts_by_hand import FactOverrides
 from etconfig.facts.registry import FactRegistry
 from etconfig.facts.sheet import FactSheet, load_fact_sheet
 from etconfig.resolver.deciding.device_problems import notes_on_device

@@ -12,9 +12,9 @@ from functools import cached_property
 from pathlib import Path
 
 from etconfig.analysis.device_matrix import DeviceMatrix
-from etconfig.analysis.device_tests import OUTCOME_MARKS, TestReport
 from etconfig.analysis.memory_picture import memory_svg
 from etconfig.analysis.program_report import ProgramReport
+from etconfig.analysis.tested_devices import OUTCOME_MARKS, TestReport
 from etconfig.base.fingerprint import file_sha256
 from etconfig.base.number_text import format_bytes
 from etconfig.base.provenance import Origin, OriginKind
@@ -23,7 +23,7 @@ from etconfig.diagnostics.repository import RepositoryNames
 from etconfig.profile.evidence import TuningEvidence, gain_text
 from etconfig.profile.selection import ProfileMatch, Selection
 from etconfig.report.model import View, shown_names
-from etconfig.report.page.writer import Page
+from etconfig.report.page.page_writer import Page
 from etconfig.resolver.explaining.explain import fact_texts, show_setting
 from etconfig.resolver.explaining.waterfall import ValueSource, waterfall
 

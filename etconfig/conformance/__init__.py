@@ -20,7 +20,7 @@ _HOME = {
     "Check": "checks.check",
     "KIT": "kit.outcomes",
     "Outcome": "kit.outcomes",
-    "Report": "runner.report",
+    "Report": "runner.kit_report",
     "Result": "kit.outcomes",
     "Settings": "kit.kit_settings",
     "run_conformance": "runner.runner",
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from etconfig.conformance.checks.check import Check
     from etconfig.conformance.kit.kit_settings import Settings
     from etconfig.conformance.kit.outcomes import KIT, Outcome, Result
-    from etconfig.conformance.runner.report import Report
+    from etconfig.conformance.runner.kit_report import Report
     from etconfig.conformance.runner.runner import run_conformance
     from etconfig.conformance.runner.suite import BackendConformance
 

@@ -1,8 +1,8 @@
 """Problems as data: the message, the place and the fix; renderers are separate."""
 
 from etconfig.diagnostics.codes import CODES, CodeInfo
+from etconfig.diagnostics.diagnostic import Diagnostic, Severity, on_devices
 from etconfig.diagnostics.fix import Edit, Fix, Respelling, Rewriting, guessed, guessed_fix
-from etconfig.diagnostics.model import Diagnostic, Severity, on_devices
 from etconfig.diagnostics.span import Span
 from etconfig.diagnostics.suggest import (
     MAX_NAMES,

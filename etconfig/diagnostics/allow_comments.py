@@ -13,8 +13,8 @@ from pathlib import Path
 from etconfig.base.records import record
 from etconfig.base.source_characters import string_end
 from etconfig.diagnostics.codes import CODES
+from etconfig.diagnostics.diagnostic import Diagnostic, Severity
 from etconfig.diagnostics.fix import Fix, guessed_fix
-from etconfig.diagnostics.model import Diagnostic, Severity
 from etconfig.diagnostics.rules import ALWAYS_ERRORS
 from etconfig.diagnostics.source_text import SourceText
 from etconfig.diagnostics.span import Span

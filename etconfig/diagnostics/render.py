@@ -6,9 +6,9 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from etconfig.diagnostics.diagnostic import Diagnostic, Severity
 from etconfig.diagnostics.escape import escape_line, escape_lines, shorten
 from etconfig.diagnostics.fix import Fix
-from etconfig.diagnostics.model import Diagnostic, Severity
 from etconfig.diagnostics.span import Span
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from etconfig.diagnostics.model import Diagnostic
+from etconfig.diagnostics.diagnostic import Diagnostic
 from etconfig.diagnostics.span import Span
 
 _WORKSPACE = "GITHUB_WORKSPACE"

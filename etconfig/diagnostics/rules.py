@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from etconfig.base.records import record
-from etconfig.diagnostics.model import Diagnostic, Severity
+from etconfig.diagnostics.diagnostic import Diagnostic, Severity
 
 OFF = "off"
 

@@ -13,8 +13,8 @@ from urllib.parse import quote
 
 from etconfig.base.version import __version__
 from etconfig.diagnostics.codes import CODES
+from etconfig.diagnostics.diagnostic import Diagnostic
 from etconfig.diagnostics.fix import Fix
-from etconfig.diagnostics.model import Diagnostic
 from etconfig.diagnostics.span import Span
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from etconfig.base.resources import RESOURCES
+from etconfig.base.budgeted_resources import RESOURCES
 from etconfig.diagnostics import Diagnostic
 from etconfig.expression.checked import (
     SHARE,
@@ -19,6 +19,7 @@ from etconfig.expression.checked import (
     Logic,
     Operation,
 )
+from etconfig.expression.expression_source import ExpressionSource
 from etconfig.expression.signatures import (
     ARITHMETIC,
     FUNCTIONS,
@@ -27,7 +28,6 @@ from etconfig.expression.signatures import (
     call_signature,
     unary_signature,
 )
-from etconfig.expression.source import ExpressionSource
 from etconfig.expression.syntax import (
     Binary,
     Conditional,

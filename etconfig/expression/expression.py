@@ -17,7 +17,7 @@ from etconfig.expression.types import ExpressionType
 from etconfig.facts.registry import HIDDEN_FACTS, HIDDEN_VALUE, FactRegistry
 
 if TYPE_CHECKING:
-    from etconfig.expression.source import ExpressionSource
+    from etconfig.expression.expression_source import ExpressionSource
 
 _FOREIGN_WORD = re.compile(r"\b(?:true|false|none|null|nil|undefined|not|i?if)\b", re.IGNORECASE)
 """Words of other languages that are names in this one."""
@@ -225,7 +225,7 @@ def parse_expression(
     Raises:
         ProfileError: with the one problem of its grammar, or all problems of its names and types.
     """
-    from etconfig.expression.source import ExpressionSource
+    from etconfig.expression.expression_source import ExpressionSource
 
     source = ExpressionSource(text, span or Span(file="expression", length=max(1, len(text)), text=text))
     try:
@@ -282,7 +282,7 @@ def _parsed(
 
 def _parse_quickly(text: str, registry: FactRegistry, expect: ExpressionType | None) -> Expression:
     """Do the same as `parse_expression`, without a diagnosis of what is wrong."""
-    from etconfig.expression.source import ExpressionSource
+    from etconfig.expression.expression_source import ExpressionSource
 
     source = ExpressionSource(text, Span(file="expression"))
     return _parsed(source, registry, expect, is_explained=False)

@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 from etconfig.base.source_characters import find_invisible
-from etconfig.expression.source import ExpressionSource
+from etconfig.expression.expression_source import ExpressionSource
 
 MAX_LENGTH = 4096
 """The most characters that an expression may have."""

@@ -6,9 +6,9 @@ import re
 from dataclasses import replace
 
 from etconfig.errors import ProfileError
+from etconfig.expression.expression_source import ExpressionSource
 from etconfig.expression.lexer import Token, tokenize
 from etconfig.expression.operations import INT_MAX, INT_MIN
-from etconfig.expression.source import ExpressionSource
 from etconfig.expression.syntax import (
     Binary,
     Conditional,

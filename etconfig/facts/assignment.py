@@ -97,7 +97,7 @@ def _help_with_value(text: str, registry: FactRegistry) -> str:
     name, sign, value = match.groups()
     info = registry.get(name)
     if info is None:
-        from etconfig.mistakes.facts import likely_facts
+        from etconfig.mistakes.fact_guesses import likely_facts
 
         likely = likely_facts(name, registry)
         name = likely[0] if len(likely) == 1 else "power.source"

@@ -66,7 +66,7 @@ def unknown_fact(name: str, registry: FactRegistry, *spans: Span, is_one_of_many
         return Diagnostic(
             code="unknown-fact", message=f"no fact is called {name!r}", spans=spans, help=_LIST_HELP
         )
-    from etconfig.mistakes.facts import is_certain_fact, likely_facts
+    from etconfig.mistakes.fact_guesses import is_certain_fact, likely_facts
 
     likely = likely_facts(name, registry)
     guess, fix = likely[0] if len(likely) == 1 else None, None
@@ -103,7 +103,7 @@ def invalid_value(name: str, info: FactInfo, value: object, error: ValueError, *
     help = f"did you mean {guess!r}?" if guess is not None else _value_help(info, value)
     fix = Respelling(str(value), guess).at(spans[0]) if guess is not None and spans else None
     if guess is None:
-        from etconfig.mistakes.facts import fact_value_in_toml, likely_value
+        from etconfig.mistakes.fact_guesses import fact_value_in_toml, likely_value
 
         likely = likely_value(info, value)
         if likely is not None:

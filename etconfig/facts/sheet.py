@@ -13,7 +13,7 @@ from etconfig.facts import sheet_json
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.deferred import DeferredFacts, DeferredPart, DeferredValues, LazyFacts
 from etconfig.facts.fact import Fact, known_facts, unknown_facts
-from etconfig.facts.overrides import FactOverrides, checked_values, source_facts
+from etconfig.facts.facts_by_hand import FactOverrides, checked_values, source_facts
 from etconfig.facts.registry import HIDDEN_VALUE, FactRegistry, FactValue
 from etconfig.report.has_view import HasView
 from etconfig.report.model import Table, View, count_text, shown_text

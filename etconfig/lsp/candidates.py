@@ -24,7 +24,7 @@ from etconfig.facts.known_devices import device_names
 from etconfig.facts.problems import usual_texts
 from etconfig.facts.registry import INDEX, FactInfo, FactValue
 from etconfig.facts.sheet import fact_text
-from etconfig.lsp.cursor import EditorCursor, cursor_at
+from etconfig.lsp.edited_place import EditorCursor, cursor_at
 from etconfig.lsp.session import Session
 from etconfig.profile.names import PROJECT_FILES
 from etconfig.resolver.compiling.option_facts import OptionAsFact

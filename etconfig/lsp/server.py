@@ -23,8 +23,8 @@ from pygls.protocol import LanguageServerProtocol, lsp_method
 from pygls.uris import to_fs_path
 
 from etconfig.base.version import __version__
-from etconfig.lsp.positions import EditorColumns
-from etconfig.lsp.worker import OpenDocument, Worker
+from etconfig.lsp.job_thread import OpenDocument, Worker
+from etconfig.lsp.protocol_positions import EditorColumns
 
 if TYPE_CHECKING:
     from etconfig.lsp.session import Session

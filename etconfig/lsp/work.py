@@ -17,12 +17,12 @@ from etconfig.app.validating.fixing import apply_fixes
 from etconfig.diagnostics import Diagnostic, Fix, Severity, Span
 from etconfig.diagnostics.rules import ALWAYS_ERRORS
 from etconfig.errors import ConfigError
-from etconfig.lsp.answers import definitions, hints, hover
 from etconfig.lsp.candidates import candidates
-from etconfig.lsp.cursor import word_at
-from etconfig.lsp.positions import EditorColumns
+from etconfig.lsp.edited_place import word_at
+from etconfig.lsp.job_thread import OpenDocument
+from etconfig.lsp.place_answers import definitions, hints, hover
+from etconfig.lsp.protocol_positions import EditorColumns
 from etconfig.lsp.session import Session, is_begun, is_configuration
-from etconfig.lsp.worker import OpenDocument
 from etconfig.profile.document import parse_document
 
 FIX_ALL = "source.fixAll.etconfig"

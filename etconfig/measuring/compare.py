@@ -19,11 +19,9 @@ from etconfig.base.paired_ratio import PairedRatio
 from etconfig.base.parameters import AnyPath
 from etconfig.base.records import record
 from etconfig.errors import MeasurementError, RemoteDeviceError
-from etconfig.facts.overrides import FactOverrides
+from etconfig.facts.facts_by_hand import FactOverrides
 from etconfig.facts.sheet import FactSheet
-from etconfig.measuring.pairs import MIN_PAIRS, PairSample, block_size, check_effort, measure_blocks
-from etconfig.measuring.processes import make_subject
-from etconfig.measuring.report import (
+from etconfig.measuring.comparison_report import (
     ComparisonReport,
     MeasuredRow,
     noise_notes,
@@ -31,8 +29,10 @@ from etconfig.measuring.report import (
     output_notes,
     quantiles_s,
 )
-from etconfig.measuring.requests import Values, Variant, changed, subject_of, swept
-from etconfig.measuring.shapes import Shapes, guessed_note
+from etconfig.measuring.input_shapes import Shapes, guessed_note
+from etconfig.measuring.measurement_requests import Values, Variant, changed, subject_of, swept
+from etconfig.measuring.pairs import MIN_PAIRS, PairSample, block_size, check_effort, measure_blocks
+from etconfig.measuring.processes import make_subject
 from etconfig.measuring.subjects import LoadedSubject, MeasuredSubject, arranged, reason_of
 from etconfig.measuring.workplace import ResolvedOptions, SubjectRequest, Workplace
 

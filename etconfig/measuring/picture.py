@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from etconfig.base.paired_ratio import PairedRatio
-from etconfig.measuring.report import ComparisonReport
-from etconfig.report.page.writer import check_extra
+from etconfig.measuring.comparison_report import ComparisonReport
+from etconfig.report.page.page_writer import check_extra
 
 MARK = "<!-- measurements, drawn by etconfig -->"
 """The first line of each picture."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from etconfig.app.installation.installation import Installation
 from etconfig.errors import MeasurementError
-from etconfig.measuring.requests import override_texts
+from etconfig.measuring.measurement_requests import override_texts
 from etconfig.measuring.subjects import LoadedSubject, MeasuredSubject, generated
 from etconfig.measuring.worker import END_S, decode_values, describe, encode_values
 from etconfig.measuring.workplace import EXECUTOR_PREFIX, SubjectRequest, Workplace

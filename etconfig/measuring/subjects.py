@@ -17,9 +17,9 @@ from etconfig.analysis.instruction_times import InstructionTime, instruction_tim
 from etconfig.app.configuring.engine_models import Models
 from etconfig.app.programs.executors import records_events
 from etconfig.errors import BackendUnavailableError, EtconfigError, InvalidInputError, MeasurementError
-from etconfig.measuring.memory import PeakMemory
+from etconfig.measuring.input_shapes import MadeUpShapes, check_made_up_size
 from etconfig.measuring.pairs import timed
-from etconfig.measuring.shapes import MadeUpShapes, check_made_up_size
+from etconfig.measuring.peak_memory import PeakMemory
 from etconfig.measuring.workplace import SubjectRequest, Workplace
 from etconfig.resolver.deciding.resolution import Resolution
 from etconfig.tracing import RecordingTracer

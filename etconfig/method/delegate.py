@@ -27,7 +27,7 @@ from etconfig.diagnostics.error_text import error_text
 from etconfig.errors import DelegateError, DelegateInvalidCompatibilityError, InvalidPayloadError
 from etconfig.kernel.memory import MethodAllocator, TemporaryAllocator
 from etconfig.method.stop import StopCheck
-from etconfig.method.workers import Workers
+from etconfig.method.worker_threads import Workers
 from etconfig.program import model
 from etconfig.tracing import NullTracer, Track
 

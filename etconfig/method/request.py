@@ -11,7 +11,7 @@ from etconfig.method import MethodRequest
 from etconfig.method.delegate import DelegateEnvironment
 from etconfig.method.delegate_set import DelegateSet
 from etconfig.method.inputs import InputChecker
-from etconfig.method.workers import Workers
+from etconfig.method.worker_threads import Workers
 from etconfig.program import model
 from etconfig.tracing import NullTracer, RecordingTracer
 

@@ -8,7 +8,7 @@ callers and its delegates.
 """
 
 from etconfig.numpy_executor.compiled_plan import DEFAULT_INSTRUCTION_LIMIT
-from etconfig.numpy_executor.method import NumpyProgram, load_method
+from etconfig.numpy_executor.numpy_program import NumpyProgram, load_method
 
 __all__ = [
     "DEFAULT_INSTRUCTION_LIMIT",

@@ -99,13 +99,13 @@ _HOME = {
     "Value": "backend",
     "Volatility": "facts.registry",
     "Wire": "schema.declaration",
-    "WireOption": "wire.options",
+    "WireOption": "wire.wired_values",
     "cache_key": "schema.cache_keys",
     "hookimpl": "plugin.hookspecs",
     "model_validator": "schema.options",
     "open_envelope": "aot",
     "option": "schema.declaration",
-    "wire_options": "wire.options",
+    "wire_options": "wire.wired_values",
     "write_own_file": "base.written_files",
 }
 """Which module each name lives in."""
@@ -189,8 +189,8 @@ if TYPE_CHECKING:
     from etconfig.schema.spec import Advice, ApiRange, BackendSpec, CompileSpecEncoding, CompileSpecInfo
     from etconfig.schema.tuned_values import TuneRange
     from etconfig.schema.units import Unit
-    from etconfig.wire.options import WireOption, wire_options
     from etconfig.wire.runtime_limits import EXECUTORCH
+    from etconfig.wire.wired_values import WireOption, wire_options
 
 __all__ = [
     "EXECUTORCH",

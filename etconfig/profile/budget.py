@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from functools import partial
 
+from etconfig.base.budgeted_resources import MAX_AMOUNT, RESOURCES
 from etconfig.base.provenance import Origin, OriginKind
 from etconfig.base.quantities import BYTE_SIZES, scaled_number
 from etconfig.base.records import record
-from etconfig.base.resources import MAX_AMOUNT, RESOURCES
 from etconfig.diagnostics import Span
 from etconfig.errors import ProfileError
 from etconfig.expression import Expression, ExpressionParser, ExpressionType

@@ -12,8 +12,8 @@ from typing import NamedTuple, TypeAlias
 
 from etconfig.flatbuffer.layout import I8, REFERENCE, U8, U32, Layout
 from etconfig.program.cursor import Cursor, Extent
-from etconfig.program.layout import BOOL_VALUE, DOUBLE, INT
 from etconfig.program.program_errors import known, malformed, missing_field, truncated
+from etconfig.program.program_tables import BOOL_VALUE, DOUBLE, INT
 from etconfig.program.tensor_reader import TensorLayout, read_tensor_layout
 
 _BUNDLED_PROGRAM = Layout(version=U32, method_test_suites=REFERENCE, program=REFERENCE)

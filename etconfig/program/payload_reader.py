@@ -11,7 +11,7 @@ from typing import Any
 
 from etconfig.base.records import record
 from etconfig.flatbuffer.layout import U64, Layout
-from etconfig.program import layout
+from etconfig.program import program_tables
 from etconfig.program.cursor import Cursor, Extent
 from etconfig.program.identify import ExtendedHeader
 from etconfig.program.model import BackendDelegateDataReference, DataLocation
@@ -100,7 +100,7 @@ def read_segments(cursor: Cursor, position: int, base: int, end: int) -> tuple[E
     """
 
     def read(table: int) -> Extent:
-        offset, size_bytes = cursor.table(table, layout.DATA_SEGMENT)
+        offset, size_bytes = cursor.table(table, program_tables.DATA_SEGMENT)
         if size_bytes and not base:
             raise malformed(
                 "missing-header", "", "the file has segments, but no header says where they start"
@@ -153,7 +153,7 @@ def read_payloads(
         constants=_read_constants(cursor, constant_buffer, constant_segment, split),
         mutable_data=cursor.each(mutable_data, "mutable_data_segments", split) if mutable_data else (),
         inline_delegates=_read_inline(
-            cursor, delegate_data, "backend_delegate_data", layout.BACKEND_DELEGATE_INLINE_DATA
+            cursor, delegate_data, "backend_delegate_data", program_tables.BACKEND_DELEGATE_INLINE_DATA
         ),
         named_data=_read_named_data(cursor, named_data, segments),
     )
@@ -162,7 +162,7 @@ def read_payloads(
 def _read_constants(
     cursor: Cursor, constant_buffer: int, constant_segment: int, split: Callable[[int], tuple[Extent, ...]]
 ) -> tuple[Extent, ...]:
-    inline = _read_inline(cursor, constant_buffer, "constant_buffer", layout.BUFFER)
+    inline = _read_inline(cursor, constant_buffer, "constant_buffer", program_tables.BUFFER)
     if not constant_segment:
         return inline
     in_segment = cursor.at(constant_segment, "constant_segment", split)
@@ -177,7 +177,7 @@ def _read_subsegments(cursor: Cursor, segments: Sequence[Extent], table: int) ->
 
     Offsets may repeat, in any order. The first is a placeholder; alone, it stands for no data.
     """
-    segment_index, offsets_position = cursor.table(table, layout.SUBSEGMENT_OFFSETS)
+    segment_index, offsets_position = cursor.table(table, program_tables.SUBSEGMENT_OFFSETS)
     offsets = cursor.numbers(offsets_position, U64, "offsets") if offsets_position else ()
     if len(offsets) < 2:
         return ()
@@ -214,7 +214,7 @@ def _read_named_data(cursor: Cursor, position: int, segments: Sequence[Extent]) 
     named: dict[str, Extent] = {}
 
     def read(table: int) -> None:
-        key_position, segment_index = cursor.table(table, layout.NAMED_DATA)
+        key_position, segment_index = cursor.table(table, program_tables.NAMED_DATA)
         key = cursor.string(key_position, "key")
         if key in named:
             raise malformed("duplicate-name", "key", f"another blob is named {key!r}")

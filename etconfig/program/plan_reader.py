@@ -8,11 +8,10 @@ from contextlib import suppress
 from etconfig.base.compile_specs import CompileSpec
 from etconfig.base.scalar_types import MAX_RANK
 from etconfig.flatbuffer.layout import I32, I64
-from etconfig.program import layout
+from etconfig.program import program_tables
 from etconfig.program.bulk.shared_values import different
 from etconfig.program.bulk.table_columns import DoubtError, columns_of
 from etconfig.program.cursor import Cursor
-from etconfig.program.layout import InstructionArguments
 from etconfig.program.model import (
     BackendDelegate,
     BackendDelegateDataReference,
@@ -38,6 +37,7 @@ from etconfig.program.model import (
 )
 from etconfig.program.payload_reader import Payloads
 from etconfig.program.program_errors import bad_index, known, malformed, missing_field
+from etconfig.program.program_tables import InstructionArguments
 from etconfig.program.tensor_reader import TensorReader
 from etconfig.program.value_reader import ValueReader
 
@@ -72,7 +72,7 @@ class InstructionReader:
         Raises:
             ProgramError: it is malformed, or an instruction refers to something that is not there.
         """
-        (instructions,) = self._cursor.table(table, layout.CHAIN)
+        (instructions,) = self._cursor.table(table, program_tables.CHAIN)
         limit = self._cursor.limits.max_instructions
         count = self._cursor.length(instructions, "instructions", limit, "max_instructions")
         self._destinations = range(count + 1)  # a jump to the end of the chain ends it
@@ -86,7 +86,7 @@ class InstructionReader:
         return Chain(self._cursor.each(instructions, "instructions", self._read_instruction))
 
     def _read_instruction(self, table: int) -> Instruction:
-        kind, arguments = self._cursor.table(table, layout.INSTRUCTION)
+        kind, arguments = self._cursor.table(table, program_tables.INSTRUCTION)
         if not kind or not arguments:
             raise missing_field("instr_args")
         return self._read_arguments(kind, arguments)
@@ -95,25 +95,25 @@ class InstructionReader:
         return known(self._readers, kind, "instr_args_type")(table)
 
     def _read_kernel_call(self, table: int) -> KernelCall:
-        op_index, args = self._cursor.table(table, layout.KERNEL_CALL)
+        op_index, args = self._cursor.table(table, program_tables.KERNEL_CALL)
         if op_index not in self._operators:
             raise bad_index("op_index", op_index, self._operators, "operators", table)
         return KernelCall(op_index, self._cursor.indices(args, I32, self._values, "args", "values"))
 
     def _read_delegate_call(self, table: int) -> DelegateCall:
-        delegate_index, args = self._cursor.table(table, layout.DELEGATE_CALL)
+        delegate_index, args = self._cursor.table(table, program_tables.DELEGATE_CALL)
         if delegate_index not in self._delegates:
             raise bad_index("delegate_index", delegate_index, self._delegates, "delegates", table)
         return DelegateCall(delegate_index, self._cursor.indices(args, I32, self._values, "args", "values"))
 
     def _read_move_call(self, table: int) -> MoveCall:
-        move_from, move_to = self._cursor.table(table, layout.MOVE_CALL)
+        move_from, move_to = self._cursor.table(table, program_tables.MOVE_CALL)
         self._check_value(move_from, "move_from", table)
         self._check_value(move_to, "move_to", table)
         return MoveCall(move_from, move_to)
 
     def _read_jump_false_call(self, table: int) -> JumpFalseCall:
-        condition, destination = self._cursor.table(table, layout.JUMP_FALSE_CALL)
+        condition, destination = self._cursor.table(table, program_tables.JUMP_FALSE_CALL)
         self._check_value(condition, "cond_value_index", table)
         if destination not in self._destinations:
             count = self._destinations.stop - 1
@@ -122,7 +122,7 @@ class InstructionReader:
         return JumpFalseCall(condition, destination)
 
     def _read_free_call(self, table: int) -> FreeCall:
-        (index,) = self._cursor.table(table, layout.FREE_CALL)
+        (index,) = self._cursor.table(table, program_tables.FREE_CALL)
         self._check_value(index, "value_index", table)
         return FreeCall(index)
 
@@ -156,7 +156,7 @@ class PlanReader:
         """
         cursor = self._cursor
         name, values, inputs, outputs, chains, operators, delegates, sizes, devices = cursor.table(
-            table, layout.EXECUTION_PLAN
+            table, program_tables.EXECUTION_PLAN
         )
         buffer_sizes = self._read_buffer_sizes(sizes)
         tensors = TensorReader(cursor, self._payloads, buffer_sizes)
@@ -218,7 +218,9 @@ class PlanReader:
         valid = range(buffer_count)
 
         def read(table: int) -> NonConstBufferDevice:
-            index, device_type, device_index = self._cursor.table(table, layout.NON_CONST_BUFFER_DEVICE)
+            index, device_type, device_index = self._cursor.table(
+                table, program_tables.NON_CONST_BUFFER_DEVICE
+            )
             if index not in valid:
                 raise bad_index("buffer_idx", index, valid, "non_const_buffer_sizes")
             return NonConstBufferDevice(index, known(_DEVICE_TYPES, device_type, "device_type"), device_index)
@@ -226,7 +228,7 @@ class PlanReader:
         return self._cursor.each(position, "non_const_buffer_device", read) if position else ()
 
     def _read_operator(self, table: int) -> Operator:
-        name, overload = self._cursor.table(table, layout.OPERATOR)
+        name, overload = self._cursor.table(table, program_tables.OPERATOR)
         return Operator(
             self._cursor.string(name, "name"),
             self._cursor.string(overload, "overload") if overload else "",
@@ -234,7 +236,7 @@ class PlanReader:
 
     def _read_delegate(self, table: int) -> BackendDelegate:
         cursor = self._cursor
-        backend_id, processed, specs = cursor.table(table, layout.BACKEND_DELEGATE)
+        backend_id, processed, specs = cursor.table(table, program_tables.BACKEND_DELEGATE)
         if not processed:
             raise missing_field("processed")
         return BackendDelegate(
@@ -244,13 +246,13 @@ class PlanReader:
         )
 
     def _read_data_reference(self, table: int) -> BackendDelegateDataReference:
-        location, index = self._cursor.table(table, layout.BACKEND_DELEGATE_DATA_REFERENCE)
+        location, index = self._cursor.table(table, program_tables.BACKEND_DELEGATE_DATA_REFERENCE)
         reference = BackendDelegateDataReference(known(_DATA_LOCATIONS, location, "location"), index)
         self._payloads.delegate(reference)
         return reference
 
     def _read_compile_spec(self, table: int) -> CompileSpec:
-        key, value = self._cursor.table(table, layout.COMPILE_SPEC)
+        key, value = self._cursor.table(table, program_tables.COMPILE_SPEC)
         return CompileSpec(self._cursor.string(key, "key"), self._cursor.bytes_copy(value, "value"))
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from etconfig.base.records import Immutable
 from etconfig.diagnostics.suggest import did_you_mean
 from etconfig.errors import MethodNotFoundError, ProgramError
-from etconfig.program import layout
+from etconfig.program import program_tables
 from etconfig.program.cursor import Cursor, Extent
 from etconfig.program.external_data import DataSources, ExternalData, open_data_files
 from etconfig.program.flat_tensor import DataFile
@@ -347,7 +347,7 @@ def _read_contents(file: Cursor, header: ExtendedHeader | None, data_files: Sequ
     tables = file.first(header.program_size if header else file.size_bytes)
     position = tables.root()
     try:
-        root = tables.table(position, layout.PROGRAM)
+        root = tables.table(position, program_tables.PROGRAM)
     except ProgramError as error:
         locate(error, "root", position)
         raise
@@ -379,7 +379,7 @@ def _read_plan_tables(tables: Cursor, position: int) -> Mapping[str, int]:
     plan_tables: dict[str, int] = {}
 
     def read(table: int) -> None:
-        name = tables.string(tables.table(table, layout.EXECUTION_PLAN)[0], "name")
+        name = tables.string(tables.table(table, program_tables.EXECUTION_PLAN)[0], "name")
         if name in plan_tables:
             raise malformed("duplicate-name", "name", f"another method is named {name!r}")
         plan_tables[name] = table

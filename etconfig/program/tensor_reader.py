@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from etconfig.base.scalar_types import MAX_RANK, ScalarType, is_permutation
 from etconfig.flatbuffer.layout import I32, U8
-from etconfig.program import layout
+from etconfig.program import program_tables
 from etconfig.program.cursor import Cursor
 from etconfig.program.model import AllocationDetails, DeviceType, SerializedTensor, TensorShapeDynamism
 from etconfig.program.payload_reader import Payloads
@@ -131,7 +131,7 @@ class TensorReader:
         """
         cursor = self._cursor
         scalar_type, storage_offset, sizes, dim_order, data_buffer_idx, allocation, dynamism, extra = (
-            cursor.table(table, layout.TENSOR)
+            cursor.table(table, program_tables.TENSOR)
         )
         if storage_offset:
             detail = (
@@ -140,7 +140,7 @@ class TensorReader:
             raise unsupported("unsupported-storage-offset", "storage_offset", detail, offset=table)
         place = None
         if allocation:
-            memory_id, low, high = cursor.table(allocation, layout.ALLOCATION_DETAILS)
+            memory_id, low, high = cursor.table(allocation, program_tables.ALLOCATION_DETAILS)
             place = AllocationDetails(memory_id, high << 32 | low)
         tensor = SerializedTensor(
             known(_SCALAR_TYPES, scalar_type, "scalar_type"),
@@ -156,7 +156,9 @@ class TensorReader:
         return tensor
 
     def _read_extra(self, table: int) -> tuple[int, str | None, bool, DeviceType, int]:
-        index, name, location, device_type, device_index = self._cursor.table(table, layout.EXTRA_TENSOR_INFO)
+        index, name, location, device_type, device_index = self._cursor.table(
+            table, program_tables.EXTRA_TENSOR_INFO
+        )
         external = known(_IS_EXTERNAL, location, "location")
         if external and not name:
             raise missing_field("fully_qualified_name")

@@ -8,10 +8,9 @@ from typing import Any
 
 from etconfig.errors import ProgramError
 from etconfig.flatbuffer.layout import BOOLEAN, F64, I32, I64, FieldKind
-from etconfig.program import layout
+from etconfig.program import program_tables
 from etconfig.program.bulk.table_columns import Columns, DoubtError, columns_of
 from etconfig.program.cursor import Cursor
-from etconfig.program.layout import KernelTypes
 from etconfig.program.model import (
     Bool,
     BoolList,
@@ -25,6 +24,7 @@ from etconfig.program.model import (
     TensorList,
 )
 from etconfig.program.program_errors import known, locate, malformed, missing_field
+from etconfig.program.program_tables import KernelTypes
 from etconfig.program.tensor_reader import TensorReader
 
 _NULL, _LAST_TYPE = KernelTypes.NULL.value, max(KernelTypes).value
@@ -52,9 +52,9 @@ class ValueReader:
         self._types: Sequence[int] = ()
         self._readers: Mapping[int, Callable[[int], EValue]] = {
             KernelTypes.NULL: lambda table: None,
-            KernelTypes.INT: lambda table: Int(*cursor.table(table, layout.INT)),
-            KernelTypes.BOOL: lambda table: Bool(*cursor.table(table, layout.BOOL_VALUE)),
-            KernelTypes.DOUBLE: lambda table: Double(*cursor.table(table, layout.DOUBLE)),
+            KernelTypes.INT: lambda table: Int(*cursor.table(table, program_tables.INT)),
+            KernelTypes.BOOL: lambda table: Bool(*cursor.table(table, program_tables.BOOL_VALUE)),
+            KernelTypes.DOUBLE: lambda table: Double(*cursor.table(table, program_tables.DOUBLE)),
             KernelTypes.TENSOR: tensors.read,
             KernelTypes.STRING: self._read_string,
             KernelTypes.INT_LIST: lambda table: IntList(self._read_indices(table, I64, 0, _INTEGERS)),
@@ -92,7 +92,7 @@ class ValueReader:
     def _read_in_bulk(self, columns: Columns, position: int, count: int) -> tuple[EValue, ...]:
         from etconfig.program.bulk.bulk_values import BulkValues  # most plans are small and never need it
 
-        types, contents = columns.table(columns.references(position, count), layout.E_VALUE)
+        types, contents = columns.table(columns.references(position, count), program_tables.E_VALUE)
         columns.check((types >= _NULL) & (types <= _LAST_TYPE))
         columns.check((contents > 0) | (types == _NULL))
         self._types = types.tolist()
@@ -105,25 +105,25 @@ class ValueReader:
 
     def _read_type(self, table: int) -> tuple[int, int]:
         """Return the type of a value and the position of its contents; Null need not have any."""
-        value_type, contents = self._cursor.table(table, layout.E_VALUE)
+        value_type, contents = self._cursor.table(table, program_tables.E_VALUE)
         if value_type != _NULL and not (value_type and contents):
             raise missing_field("val")
         known(self._readers, value_type, "val_type")
         return value_type, contents
 
     def _read_string(self, table: int) -> String:
-        (text,) = self._cursor.table(table, layout.STRING)
+        (text,) = self._cursor.table(table, program_tables.STRING)
         return String(self._cursor.string(text, "string_val"))
 
     def _read_numbers(self, table: int, kind: FieldKind) -> tuple[Any, ...]:
-        (items,) = self._cursor.table(table, layout.LIST)
+        (items,) = self._cursor.table(table, program_tables.LIST)
         return self._cursor.numbers(items, kind, "items")
 
     def _read_indices(
         self, table: int, kind: FieldKind, lowest: int, accepted: frozenset[KernelTypes]
     ) -> tuple[int, ...]:
         """Read the items of a list, which are indices, from `lowest` on, of values of an accepted type."""
-        (position,) = self._cursor.table(table, layout.LIST)
+        (position,) = self._cursor.table(table, program_tables.LIST)
         valid = range(lowest, len(self._types))
         items = self._cursor.indices(position, kind, valid, "items", "values")
         for at, item in enumerate(items):

@@ -1,6 +1,5 @@
 """The package of a new backend: its names, its files, and writing them."""
 
-from etconfig.scaffold.names import PackageNames, derive_names
 from etconfig.scaffold.package import (
     CPP,
     LICENSES,
@@ -11,6 +10,7 @@ from etconfig.scaffold.package import (
     render_package,
     write_package_files,
 )
+from etconfig.scaffold.package_names import PackageNames, derive_names
 
 __all__ = [
     "CPP",

@@ -21,7 +21,7 @@ from etconfig.base.written_files import directory_beside, replace_files
 from etconfig.c_interface.headers import include_dir
 from etconfig.errors import ScaffoldError
 from etconfig.program.editing.replacing import rename_backend
-from etconfig.scaffold.names import PackageNames
+from etconfig.scaffold.package_names import PackageNames
 
 
 @record(frozen=True, kw_only=True)

@@ -22,8 +22,8 @@ from etconfig.diagnostics.error_text import error_text
 from etconfig.schema.declaration import MISSING
 from etconfig.schema.known_keys import KnownKey, text_meant
 from etconfig.schema.option_type import INT64_MAX, INT64_MIN, OptionKind, OptionType
-from etconfig.schema.text import parse_scalar
 from etconfig.schema.units import Unit, parse_quantity
+from etconfig.schema.value_text import parse_scalar
 
 _MAX_FURTHER = 20
 """The most mistakes of one value that are reported."""

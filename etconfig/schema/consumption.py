@@ -7,8 +7,8 @@ from dataclasses import field
 from types import NoneType
 from typing import TypeAlias
 
+from etconfig.base.budgeted_resources import MAX_AMOUNT, RESOURCES
 from etconfig.base.records import record
-from etconfig.base.resources import MAX_AMOUNT, RESOURCES
 
 ResourceAmount: TypeAlias = "int | str | None"
 """A number, the name of an integer fact that gives it, or None if nobody can know it."""

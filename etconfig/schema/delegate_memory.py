@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import field
 
+from etconfig.base.budgeted_resources import MAX_AMOUNT
 from etconfig.base.records import record
-from etconfig.base.resources import MAX_AMOUNT
 
 
 @record(frozen=True, kw_only=True)

@@ -86,7 +86,7 @@ def _value_problem(schema: OptionsSchema, info: OptionInfo, raw: object, value: 
     )
     if value.is_explained:
         return problem
-    from etconfig.mistakes.options import help_with_value  # most values are right
+    from etconfig.mistakes.option_values import help_with_value  # most values are right
 
     better = help_with_value(value, info.type, raw, partial(_refusal, schema, info))
     return replace(

@@ -16,10 +16,10 @@ from etconfig.base.paired_ratio import PairedRatio
 from etconfig.base.records import record
 from etconfig.errors import RemoteDeviceError, TuningError
 from etconfig.measuring.compare import Effort, measure_subjects
+from etconfig.measuring.comparison_report import output_error
 from etconfig.measuring.pairs import MIN_PAIRS, PairSample
-from etconfig.measuring.report import output_error
 from etconfig.measuring.subjects import MeasuredSubject, reason_of
-from etconfig.tuning.bounds import Bound
+from etconfig.tuning.objective_bounds import Bound
 from etconfig.tuning.space import Combination
 
 FRESH_LOADS = 6

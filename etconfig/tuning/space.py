@@ -17,8 +17,8 @@ from etconfig.report.model import shown_names
 from etconfig.resolver.deciding.arguments import Arguments, BackendArguments
 from etconfig.schema.coerce import Mismatch, coerce, show_value
 from etconfig.schema.declaration import OptionInfo
-from etconfig.schema.text import read_text
 from etconfig.schema.tuned_values import TuneRange, values_of_type
+from etconfig.schema.value_text import read_text
 
 _FIXED = (OriginKind.PROGRAM, OriginKind.ENVIRONMENT, OriginKind.OVERRIDE)
 """Values from these sources are not up for a search: the user, or the program, has decided."""

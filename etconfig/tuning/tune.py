@@ -22,22 +22,22 @@ from etconfig.base.provenance import OriginKind
 from etconfig.base.records import record
 from etconfig.base.written_files import FilesOfRun
 from etconfig.errors import MeasurementError, TuningError
-from etconfig.facts.overrides import FactOverrides
+from etconfig.facts.facts_by_hand import FactOverrides
 from etconfig.facts.sheet import FactSheet
+from etconfig.measuring.input_shapes import Shapes, guessed_note
+from etconfig.measuring.measurement_requests import find_model, override_texts, subject_of
 from etconfig.measuring.processes import make_subject
-from etconfig.measuring.requests import find_model, override_texts, subject_of
-from etconfig.measuring.shapes import Shapes, guessed_note
 from etconfig.measuring.subjects import MeasuredSubject
 from etconfig.measuring.workplace import SubjectRequest, Workplace
 from etconfig.resolver.deciding.arguments import Arguments
 from etconfig.resolver.deciding.resolution import Resolution
 from etconfig.schema.declaration import OptionInfo, Scope
 from etconfig.schema.units import Unit
-from etconfig.tuning.bounds import parse_bound
 from etconfig.tuning.contest import FRESH_LOADS, MEMORY, Contest, Objective, Trial
-from etconfig.tuning.report import TuneReport
+from etconfig.tuning.objective_bounds import parse_bound
 from etconfig.tuning.space import Combination, Space, make_space
 from etconfig.tuning.study import Study, content_hash
+from etconfig.tuning.tune_report import TuneReport
 from etconfig.tuning.tuned_profile import (
     CORES,
     TUNED,

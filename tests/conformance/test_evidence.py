@@ -20,7 +20,7 @@ from etconfig.conformance.interpose.interposer import Interposer
 from etconfig.conformance.kit.kit_settings import Settings
 from etconfig.conformance.kit.outcomes import CheckFailedError, Outcome, Result
 from etconfig.conformance.process.forked_call import apart
-from etconfig.conformance.runner.report import findings_of_report, make_report
+from etconfig.conformance.runner.kit_report import findings_of_report, make_report
 from etconfig.conformance.runner.runner import run_conformance
 from etconfig.plugin.v1 import ApiRange, ConformanceContribution, Observable, Observed, Unobservable
 

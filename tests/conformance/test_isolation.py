@@ -35,7 +35,7 @@ LATER = 20.0
 
 RUN = """
 import kit_checks, sys
-from etconfig.conformance.runner import worker
+from etconfig.conformance.runner import isolated_process
 worker.EXIT_SECONDS = {exit_seconds}
 worker.all_checks = lambda: [kit_checks.made(getattr(kit_checks, {name!r}))]
 worker.run_requested_check()

@@ -11,8 +11,8 @@ import pytest
 import etconfig
 from etconfig.conformance.checks.check import Check
 from etconfig.conformance.kit.outcomes import Outcome, Result
-from etconfig.conformance.runner import report as report_module
-from etconfig.conformance.runner.report import Report
+from etconfig.conformance.runner import kit_report as report_module
+from etconfig.conformance.runner.kit_report import Report
 from etconfig.conformance.runner.report_files import MARKS, badge_svg, report_junit, report_view
 
 LEVELS = {"loads": 0, "runs": 1, "isolates": 2, "shrinks": 3, "grows": 3}

@@ -15,10 +15,10 @@ from mutants.mutant import BACKEND, Mutant
 from etconfig.conformance.checks.check_catalog import all_checks, with_bases
 from etconfig.conformance.kit.kit_settings import Settings
 from etconfig.conformance.kit.outcomes import Outcome
-from etconfig.conformance.runner import report as report_module
+from etconfig.conformance.runner import kit_report as report_module
 from etconfig.conformance.runner import runner
 from etconfig.conformance.runner.dependence import UnknownCheckError
-from etconfig.conformance.runner.report import Report
+from etconfig.conformance.runner.kit_report import Report
 from etconfig.conformance.runner.report_files import report_junit
 from etconfig.conformance.runner.runner import run_conformance
 

@@ -17,7 +17,7 @@ from doc_shell import Shell
 from reader_commands import write_commands
 
 import etconfig
-from etconfig.cli.startup.group import run as run_etconfig
+from etconfig.cli.startup.command_group import run as run_etconfig
 from etconfig.device import device_include_dir
 from etconfig.device.bundle.bundle_writer import write_tables
 from etconfig.device.device_bundle import DeviceBundle

@@ -23,7 +23,7 @@ from every import every
 from plugin_data import forget_plugin_modules, search_path, write_distribution
 
 from etconfig.app.installation.installation import Installation
-from etconfig.cli.startup.group import run as run_etconfig
+from etconfig.cli.startup.command_group import run as run_etconfig
 from etconfig.diagnostics import CODES, Diagnostic
 from etconfig.diagnostics.render import FORMATS, Style, plain, render, render_text
 from etconfig.diagnostics.rules import ALWAYS_ERRORS, LEVELS

@@ -28,9 +28,15 @@ from etconfig.base.paired_ratio import PairedRatio
 from etconfig.cli.rendering.comparison_text import interval_plot
 from etconfig.cli.shared import measured_model
 from etconfig.measuring import compare as comparing
+from etconfig.measuring.comparison_report import (
+    MeasuredRow,
+    noise_notes,
+    output_error,
+    output_notes,
+    quantiles_s,
+)
 from etconfig.measuring.picture import MARK
 from etconfig.measuring.processes import make_subject
-from etconfig.measuring.report import MeasuredRow, noise_notes, output_error, output_notes, quantiles_s
 from etconfig.measuring.worker import decode_values, encode_values
 from etconfig.measuring.workplace import SubjectRequest, Workplace
 from etconfig.plugin.v1 import ModelRunner

@@ -17,8 +17,8 @@ from mutations import sharded
 
 from etconfig.app.installation.installation import Installation
 from etconfig.app.packing.profile_bundle import pack_bundle
+from etconfig.cli.startup.command_group import etconfig
 from etconfig.cli.startup.command_list import COMMAND_SUMMARIES
-from etconfig.cli.startup.group import etconfig
 
 PROJECT = """\
 [instances.left]

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from etconfig.cli.startup.command_group import run
 from etconfig.cli.startup.command_list import group_help
-from etconfig.cli.startup.group import run
 from etconfig.cli.startup.main import quick_text
 
 ANSWERED = ["backends", "backends --json", "profiles", "profiles list", "profiles list --json"]

@@ -22,13 +22,13 @@ from pages import RAN, hostile_markup, structure, texts
 
 import etconfig
 from etconfig.analysis.device_matrix import DeviceMatrix, MatrixDevice
-from etconfig.analysis.device_tests import TestReport, TestResult
 from etconfig.analysis.expected_matrix import MatrixDifference
 from etconfig.analysis.matrix_page import device_page
+from etconfig.analysis.tested_devices import TestReport, TestResult
 from etconfig.base.paired_ratio import PairedRatio
 from etconfig.cli.rendering.matrix_view import differences_view
 from etconfig.diagnostics import Diagnostic, Severity, Span
-from etconfig.measuring.saved import read_measurements
+from etconfig.measuring.saved_measurements import read_measurements
 from etconfig.memory.need import PARTS, MemoryAmount, MemoryNeed
 from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendSpec, option
 from etconfig.profile.evidence import TuningEvidence

@@ -21,11 +21,11 @@ from etconfig.facts.registry import FactInfo, FactType, Volatility
 from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendSpec, option
 from etconfig.report.html import own_html
 from etconfig.report.model import MAX_CELL, Table, View
-from etconfig.report.page.writer import Page
+from etconfig.report.page.page_writer import Page
 from etconfig.report.text import MAX_OWN_ROWS, own_text
 from etconfig.resolver.compiling.overrides import layer_from_overrides
 from etconfig.resolver.compiling.resolver import Resolver, Target
-from etconfig.resolver.deciding.provenance import Provenance
+from etconfig.resolver.deciding.value_provenance import Provenance
 
 PI5 = etconfig.load_fact_sheet(DATA / "sheets" / "raspberry-pi-5.json")
 ALLOWED = {"div", "strong", "table", "caption", "thead", "tbody", "tr", "th", "td", "details", "summary"}

@@ -8,7 +8,7 @@ import click
 from command_line import Outcome
 
 from etconfig.cli.shared.usage import StrictCommand, may_be_path
-from etconfig.cli.startup.group import etconfig
+from etconfig.cli.startup.command_group import etconfig
 
 
 def _commands(

@@ -53,7 +53,7 @@ PROJECTS = {
 WATCHED = """\
 import contextlib, io, json, sys
 from pathlib import Path
-from etconfig.cli.startup.group import run
+from etconfig.cli.startup.command_group import run
 
 events = []
 FORBIDDEN = ("os.system", "os.exec", "os.posix_spawn", "subprocess.Popen", "pickle.find_class")

@@ -14,7 +14,7 @@ from effort import EFFORT
 
 from etconfig.app.installation.installation import Installation
 from etconfig.app.validating.validation import Validator
-from etconfig.lsp.positions import EditorColumns
+from etconfig.lsp.protocol_positions import EditorColumns
 
 EDITS = min(500 * EFFORT, 10_000)
 HEAD = '[profile]\nname = "acme/board"\nextends = ["generic/any"]\nmatch = \'cpu.logical_cores > 2\'\n'

@@ -19,8 +19,8 @@ from synthetic_machine import SyntheticMachine, SyntheticSubject
 import etconfig
 from etconfig.errors import TuningError
 from etconfig.measuring.workplace import SubjectRequest, Workplace
+from etconfig.tuning import remeasurement
 from etconfig.tuning import tune as tuning
-from etconfig.tuning import verification
 
 Cli = Callable[..., Outcome]
 THREADS, ACCUMULATE = "ReferenceCpuBackend.num_threads", "ReferenceCpuBackend.accumulate"
@@ -50,7 +50,7 @@ def times(monkeypatch: pytest.MonkeyPatch, place: Path) -> dict[str, float]:
         subject.peak_bytes = int(took * 1e9) if in_own_process else None
         return subject
 
-    for module in (tuning, verification):
+    for module in (tuning, remeasurement):
         monkeypatch.setattr(module, "make_subject", make)
     return factors
 

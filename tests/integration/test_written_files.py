@@ -15,7 +15,7 @@ import pytest
 from command_line import ON_DEVICE, Outcome
 
 from etconfig.cli.shared.writing import OutputPath
-from etconfig.cli.startup.group import etconfig
+from etconfig.cli.startup.command_group import etconfig
 
 pytest.importorskip("duckdb")
 

@@ -77,12 +77,12 @@ Each part of `mistakes` stands in the room that `HELPED` names, and may import w
 """
 
 HELPED = {
-    "facts": "facts",
-    "options": "schema",
+    "fact_guesses": "facts",
+    "option_values": "schema",
     "expression": "expression",
     "toml": "profile",
     "profile": "profile",
-    "resolver": "resolver",
+    "assignments": "resolver",
 }
 """The parts of `mistakes`, and the room that each belongs to: it explains what is wrong there."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +14,18 @@ CONVENTIONS = {
     "command": "the click command of each module in etconfig/cli/commands, which the command group looks up",
 }
 """Names that several modules define on purpose, and why."""
+
+MODULES = {
+    **dict.fromkeys(
+        ("backends", "check", "device", "explain", "lock", "rules", "tune", "validate"),
+        "a command's module has the command's name, and calls the other one or reports on its subject",
+    ),
+    **dict.fromkeys(("memory", "metadata", "option_evidence"), "a detector or a check is named by its topic"),
+    "headers": "the directory of a header, for C and for C++",
+    "model": "the records of a program, and of a report",
+    "registry": "the facts, the kernels, and the plugins that are known",
+}
+"""Names of several modules, and why."""
 
 
 def defined_names(text: str) -> Iterator[str]:
@@ -70,3 +82,9 @@ def _private(): ...
 _Alias = int
 """
     assert [*defined_names(text)] == ["Shape", "place", "wait", "Choice", "Run", "ItemT"]
+
+
+def test_modules_of_different_rooms_have_different_names() -> None:
+    paths = [path for path in PACKAGE.rglob("*.py") if PACKAGE / "templates" not in path.parents]
+    names = Counter(path.stem for path in paths)
+    assert {name for name, count in names.items() if count > 1} - {"__init__"} == set(MODULES)

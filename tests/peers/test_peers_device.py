@@ -105,7 +105,7 @@ class TestRuntime:
         path.write_bytes(write_tables(flag_tables()))
         command = [str(runner), str(path), str(PROGRAM)]
         lines = subprocess.run(command, capture_output=True, text=True, check=False).stdout.splitlines()
-        joined = ";".join(map(str, [True, False, True]))  # as etconfig/wire/options.py does
+        joined = ";".join(map(str, [True, False, True]))  # as etconfig/wire/wired_values.py does
         assert f"XnnpackBackend flags text {joined}" in lines
 
 

@@ -13,7 +13,7 @@ import pytest
 from effort import seeds
 
 import etconfig
-from etconfig.cli.startup.group import run
+from etconfig.cli.startup.command_group import run
 
 PROGRAM = Path(__file__).parents[1] / "data" / "digits" / "digits.pte"
 

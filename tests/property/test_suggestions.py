@@ -17,7 +17,7 @@ from etconfig.expression import parse_expression
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.problems import usual_texts
 from etconfig.facts.registry import FactInfo, FactType, Volatility, meant_value
-from etconfig.mistakes.facts import likely_facts
+from etconfig.mistakes.fact_guesses import likely_facts
 from etconfig.schema.declaration import option
 from etconfig.schema.options import BackendOptions
 from etconfig.schema.problem import OptionProblem

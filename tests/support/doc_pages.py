@@ -25,7 +25,7 @@ from plugin_data import write_distribution
 
 from etconfig.app.installation.installation import Installation
 from etconfig.app.validating.validation import validate_file
-from etconfig.cli.startup.group import run
+from etconfig.cli.startup.command_group import run
 from etconfig.expression import parse_expression
 from etconfig.facts.builtin import BUILTIN_FACTS
 

@@ -9,7 +9,7 @@ from typing import Any
 from fleet_rows import SQL_TYPES
 
 from etconfig.facts.builtin import BUILTIN_FACTS
-from etconfig.fleet.inventory.names import quoted_name
+from etconfig.fleet.inventory.sql_names import quoted_name
 
 FACTS: dict[str, tuple[object, ...]] = {
     "os.name": ("linux", "android", "macos"),

@@ -9,7 +9,7 @@ from etconfig.expression import Expression
 from etconfig.facts.registry import FactRegistry, FactType
 from etconfig.fleet.deciding.condition_sql import condition_sql
 from etconfig.fleet.deciding.folding import folded
-from etconfig.fleet.inventory.names import quoted_name
+from etconfig.fleet.inventory.sql_names import quoted_name
 
 SQL_TYPES = {
     FactType.BOOL: "BOOLEAN",

@@ -6,7 +6,7 @@ from etconfig.errors import OptionError
 from etconfig.schema.coerce import Mismatch, coerce
 from etconfig.schema.declaration import OptionInfo
 from etconfig.schema.problem import OptionProblem, ProblemKind
-from etconfig.schema.text import read_text
+from etconfig.schema.value_text import read_text
 
 
 def coerce_value(info: OptionInfo, raw: object) -> object:

@@ -6,7 +6,7 @@ import struct
 from collections.abc import Sequence
 from typing import Any
 
-# Copied from program.fbs independently, to reveal errors in etconfig.program.layout.
+# Copied from program.fbs independently, to reveal errors in etconfig.program.program_tables.
 # A field is `name:kind`; kinds are struct codes, `s` string, `t` table, `[x]` vector of x.
 SCHEMA = {
     "Program": "version:I execution_plan:[t] constant_buffer:[t] backend_delegate_data:[t] segments:[t] "

@@ -32,7 +32,7 @@ from etconfig.base.parameters import AnyPath, check_type
 from etconfig.base.provenance import OriginKind
 from etconfig.base.records import record
 from etconfig.errors import OptionError, PluginError
-from etconfig.facts.overrides import FactOverrides, source_facts
+from etconfig.facts.facts_by_hand import FactOverrides, source_facts
 from etconfig.facts.sheet import FactSheet
 from etconfig.profile.layer import Layer
 from etconfig.profile.layers import layers_of

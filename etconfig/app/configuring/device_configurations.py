@@ -15,7 +15,7 @@ from etconfig.app.configuring.tuned_models import models_in_use
 from etconfig.app.installation.installation import Installation
 from etconfig.base.parameters import AnyPath
 from etconfig.errors import ConfigError, PluginError
-from etconfig.facts.overrides import FactOverrides, source_facts
+from etconfig.facts.facts_by_hand import FactOverrides, source_facts
 from etconfig.facts.sheet import FactSheet
 
 if TYPE_CHECKING:

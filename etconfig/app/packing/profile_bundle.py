@@ -25,7 +25,7 @@ from etconfig.device.compiling.content import BundleContent, BundledModel, Bundl
 from etconfig.device.device_bundle import DeviceBundle
 from etconfig.diagnostics import Diagnostic, Severity
 from etconfig.errors import OptionError, ProfileError
-from etconfig.facts.overrides import FactOverrides, source_facts
+from etconfig.facts.facts_by_hand import FactOverrides, source_facts
 from etconfig.facts.sheet import FactSheet
 from etconfig.profile.selector import ConcernsModel
 

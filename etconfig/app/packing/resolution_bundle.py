@@ -18,7 +18,7 @@ from etconfig.device.deciding.configurations import PackedConfiguration
 from etconfig.device.device_bundle import DeviceBundle
 from etconfig.diagnostics import Diagnostic, Severity
 from etconfig.errors import OptionError
-from etconfig.facts.overrides import FactOverrides, source_facts
+from etconfig.facts.facts_by_hand import FactOverrides, source_facts
 from etconfig.profile.library import Provider
 from etconfig.resolver.deciding.resolution import Resolution
 from etconfig.wire.runtime_limits import EXECUTORCH, THREAD_POOL_OPTIONS

@@ -126,7 +126,7 @@ def _nowhere(option: str, is_value: bool, path: tuple[str | int, ...]) -> tuple[
 def _read_texts(infos: Mapping[str, OptionInfo], texts: Iterable[tuple[str, str]]) -> Mapping[str, object]:
     """Return raw values of the texts of a command line: each text of an array is one item, or JSON."""
     from etconfig.schema.option_type import OptionKind
-    from etconfig.schema.text import read_text
+    from etconfig.schema.value_text import read_text
 
     values: dict[str, Any] = {}
     for name, text in texts:

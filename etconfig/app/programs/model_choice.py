@@ -14,7 +14,7 @@ from etconfig.app.programs.runtime_backends import runtime_backends
 from etconfig.base.parameters import AnyPath, check_type
 from etconfig.base.records import record
 from etconfig.errors import PluginError
-from etconfig.facts.overrides import FactOverrides, source_facts
+from etconfig.facts.facts_by_hand import FactOverrides, source_facts
 from etconfig.facts.sheet import FactSheet
 from etconfig.models.catalog import CatalogModel, ModelCatalog
 from etconfig.models.variant_selection import BACKENDS_FACT, ModelChoice, choose_variant

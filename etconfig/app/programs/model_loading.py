@@ -26,7 +26,7 @@ from etconfig.errors import (
     PluginError,
     ProgramError,
 )
-from etconfig.facts.overrides import FactOverrides
+from etconfig.facts.facts_by_hand import FactOverrides
 from etconfig.facts.sheet import FactSheet
 from etconfig.models.catalog import CatalogModel
 from etconfig.models.variant_selection import ModelChoice

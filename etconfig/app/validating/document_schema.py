@@ -16,8 +16,8 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
+from etconfig.base.budgeted_resources import MAX_AMOUNT
 from etconfig.base.quantities import BYTE_SIZES, DECIMAL_PATTERN
-from etconfig.base.resources import MAX_AMOUNT
 from etconfig.diagnostics import CODES
 from etconfig.diagnostics.rules import ALWAYS_ERRORS, LEVELS
 from etconfig.facts.json_schema import facts_schema

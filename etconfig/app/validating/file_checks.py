@@ -33,7 +33,7 @@ from etconfig.base.provenance import OriginKind, Sourced
 from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic, Severity
 from etconfig.errors import BackendUnavailableError, ConfigError, PluginError
-from etconfig.facts.overrides import FactOverrides, source_facts
+from etconfig.facts.facts_by_hand import FactOverrides, source_facts
 from etconfig.facts.sheet import FactSheet
 from etconfig.plugin import BACKENDS, EXECUTORS
 from etconfig.profile.inheritance import ProfileReader, misplaced_profile

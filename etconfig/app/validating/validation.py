@@ -21,7 +21,7 @@ from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic
 from etconfig.diagnostics.allow_comments import Allowances
 from etconfig.errors import ConfigError
-from etconfig.facts.overrides import FactOverrides, source_facts
+from etconfig.facts.facts_by_hand import FactOverrides, source_facts
 from etconfig.facts.sheet import FactSheet
 from etconfig.profile.layers import layers_of, salvage_layers
 from etconfig.profile.names import PROJECT_FILES

@@ -91,7 +91,7 @@ def command(
     """
     from etconfig.cli.rendering.comparison_text import print_comparison
     from etconfig.measuring.compare import Effort, compare_requests
-    from etconfig.measuring.requests import changed, swept
+    from etconfig.measuring.measurement_requests import changed, swept
 
     note_project(request.installation, request.profile)
     if output is not None:
@@ -116,7 +116,7 @@ def command(
         )
     if output is not None:
         from etconfig.measuring.picture import comparison_svg
-        from etconfig.report.page.writer import html_page
+        from etconfig.report.page.page_writer import html_page
 
         svg = comparison_svg(report)
         drawn = svg if output.suffix == ".svg" else html_page(report._view(), svg)
@@ -134,7 +134,7 @@ def command(
 
 def _check_output(path: Path) -> None:
     from etconfig.measuring.picture import check_can_draw
-    from etconfig.report.page.writer import check_can_write_pages
+    from etconfig.report.page.page_writer import check_can_write_pages
 
     if path.suffix not in (".html", ".svg"):
         raise click.BadParameter(f"expected a file that ends with .html or .svg, given {path}")
@@ -146,7 +146,7 @@ def _check_output(path: Path) -> None:
 
 def _is_picture(path: Path) -> bool:
     from etconfig.measuring.picture import MARK
-    from etconfig.report.page.writer import PAGE
+    from etconfig.report.page.page_writer import PAGE
 
     return PAGE.has(path) if path.suffix == ".html" else head_of(path).startswith(MARK.encode())
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from etconfig.conformance.checks.check import Check
     from etconfig.conformance.kit.kit_settings import Settings
     from etconfig.conformance.kit.outcomes import Result
-    from etconfig.conformance.runner.report import Report
+    from etconfig.conformance.runner.kit_report import Report
 
 _LINE = 100
 
@@ -137,7 +137,7 @@ def command(
     expected = _expected_failures(xfails)
     for path in reports:
         if path.suffix == ".html":
-            from etconfig.report.page.writer import check_can_write_pages
+            from etconfig.report.page.page_writer import check_can_write_pages
 
             check_can_write_pages()
         check_can_write(path, REPORT)
@@ -318,7 +318,7 @@ _FORMATS = (".json", ".xml", ".html", ".svg")
 def _rendered(report: Report, suffix: str) -> bytes:
     """Return a report as a file with this suffix."""
     from etconfig.conformance.runner.report_files import MARKS, badge_svg, report_junit, report_view
-    from etconfig.report.page.writer import html_page
+    from etconfig.report.page.page_writer import html_page
 
     if suffix == ".json":
         return (json.dumps(report.to_jsonable(), indent=2) + "\n").encode()
@@ -328,7 +328,7 @@ def _rendered(report: Report, suffix: str) -> bytes:
 
 
 def _is_report(path: Path) -> bool:
-    from etconfig.report.page.writer import PAGE
+    from etconfig.report.page.page_writer import PAGE
 
     content = path.read_bytes()
     if path.suffix == ".html":

@@ -45,7 +45,7 @@ def command(programs: Sequence[Path]) -> None:
       etconfig init model.pte
     """
     from etconfig.facts.known_devices import device_path, find_device
-    from etconfig.scaffold.project import NewProject, project_files
+    from etconfig.scaffold.first_files import NewProject, project_files
 
     installation = make_installation().without_project()
     here = Path.cwd()
@@ -124,7 +124,7 @@ def _installed(installation: Installation) -> list[BackendSpec]:
 
 def _models(here: Path, specs: Sequence[BackendSpec]) -> dict[str, tuple[str, str]]:
     """Return engine and file of each model here, by name; of several engines, the first by name."""
-    from etconfig.scaffold.project import model_name
+    from etconfig.scaffold.first_files import model_name
 
     backends = {suffix: spec.id for spec in reversed(specs) for suffix in spec.model_files}
     models: dict[str, tuple[str, str]] = {}

@@ -63,12 +63,12 @@ def command(
       etconfig report model.pte --device pi-5 --bench bench.json --output report.html
     """
     from etconfig.analysis.device_matrix import DeviceMatrix
-    from etconfig.analysis.device_tests import expected_files, project_expected, tests_on
     from etconfig.analysis.inspection import inspect_program
     from etconfig.analysis.matrix_page import device_page
+    from etconfig.analysis.tested_devices import expected_files, project_expected, tests_on
     from etconfig.app.programs.loaded_program import LoadedProgram
-    from etconfig.measuring.saved import read_measurements
-    from etconfig.report.page.writer import PAGE, check_can_write_pages
+    from etconfig.measuring.saved_measurements import read_measurements
+    from etconfig.report.page.page_writer import PAGE, check_can_write_pages
 
     check_can_write_pages()
     sheets = expanded_sheets(sheet)

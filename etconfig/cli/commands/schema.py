@@ -53,7 +53,7 @@ def command(backend: str | None, document: str | None, form: str) -> None:
         _print_document_schema(document, installation)
         return
     from etconfig.schema.jsonschema import json_schema
-    from etconfig.schema.markdown import markdown_reference
+    from etconfig.schema.options_reference import markdown_reference
 
     spec = installation.plugins.backend_spec(str(backend))
     if form == "json":

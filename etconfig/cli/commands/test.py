@@ -36,7 +36,7 @@ from etconfig.cli.shared.writing import (
 )
 
 if TYPE_CHECKING:
-    from etconfig.analysis.device_tests import TestReport, TestResult
+    from etconfig.analysis.tested_devices import TestReport, TestResult
     from etconfig.diagnostics import Diagnostic
     from etconfig.report.junit import JunitOutcome
 
@@ -85,7 +85,7 @@ def command(
       etconfig test model.pte --device 'google/*'
       etconfig test --devices sheets --junit results.xml --html results.html
     """
-    from etconfig.analysis.device_tests import OUTCOME_MARKS, expected_files, project_expected, tests_on
+    from etconfig.analysis.tested_devices import OUTCOME_MARKS, expected_files, project_expected, tests_on
 
     request = ConfigurationRequest(sheet=None, **options)  # type: ignore[arg-type]  # as click declares them
     if junit is not None:
@@ -105,7 +105,7 @@ def command(
     if page is not None:
         from etconfig.cli.rendering.findings_file import findings_page
         from etconfig.cli.shared.output import repository_names
-        from etconfig.report.page.writer import PAGE
+        from etconfig.report.page.page_writer import PAGE
 
         view = report.each(repository_names(is_public=True))
         write_file(page, findings_page(view, problems, OUTCOME_MARKS).encode(), PAGE)

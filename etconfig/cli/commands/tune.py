@@ -31,8 +31,8 @@ from etconfig.cli.shared.writing import (
 
 if TYPE_CHECKING:
     from etconfig.tuning.contest import Trial
-    from etconfig.tuning.report import TuneReport
-    from etconfig.tuning.verification import EvidenceCheck
+    from etconfig.tuning.remeasurement import EvidenceCheck
+    from etconfig.tuning.tune_report import TuneReport
 
 _INTERRUPTED = 130
 _DURATION = re.compile(r"([0-9.]+) *(s|min|h)?")
@@ -123,11 +123,11 @@ def command(
       etconfig tune model.pte --budget 1s --output tuned.toml
       etconfig tune model.pte --budget 1s --only ReferenceCpuBackend.num_threads
     """
+    from etconfig.tuning.remeasurement import verify_tuned
     from etconfig.tuning.study import STUDY
     from etconfig.tuning.tune import TuneOptions, tune_request
     from etconfig.tuning.tuned_profile import TUNED
     from etconfig.tuning.tuning import TuneLimits
-    from etconfig.tuning.verification import verify_tuned
 
     if output is not None:
         check_can_write(output, TUNED)
@@ -179,7 +179,7 @@ def _show_phase(
 
 
 def _print_report(report: TuneReport, output: Path | None) -> None:
-    from etconfig.tuning.report import HEADERS
+    from etconfig.tuning.tune_report import HEADERS
 
     show(f"{report.model}, {report.engine}, profile {report.profile}")
     for line in report.lines:
@@ -201,7 +201,7 @@ def _print_report(report: TuneReport, output: Path | None) -> None:
 
 
 def _print_check(checked: EvidenceCheck) -> None:
-    from etconfig.tuning.report import shown_gain
+    from etconfig.tuning.tune_report import shown_gain
 
     evidence, now = checked.evidence, checked.now
     then = shown_gain(evidence.whole, evidence.objective)

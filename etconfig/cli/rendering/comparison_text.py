@@ -14,7 +14,7 @@ from etconfig.cli.shared.output import print_table, show
 
 if TYPE_CHECKING:
     from etconfig.analysis import MachineReport
-    from etconfig.measuring.report import ComparisonReport, MeasuredRow
+    from etconfig.measuring.comparison_report import ComparisonReport, MeasuredRow
 
 _MAX_ROWS = 20
 """The number of operators and delegates that are shown; --json has all."""
@@ -23,7 +23,7 @@ _PLOT_COLUMNS = 48
 
 def print_comparison(report: ComparisonReport) -> None:
     """Print a report on stdout."""
-    from etconfig.measuring.report import HEADERS
+    from etconfig.measuring.comparison_report import HEADERS
 
     show(report.title)
     show(_machine_line(report.machine))

@@ -10,7 +10,7 @@ from etconfig.diagnostics import Diagnostic
 from etconfig.diagnostics.render import render_text
 from etconfig.report.junit import JunitCase, junit_xml
 from etconfig.report.model import View
-from etconfig.report.page.writer import Page
+from etconfig.report.page.page_writer import Page
 
 
 def findings_page(view: View, problems: Sequence[Diagnostic], marks: Mapping[str, str] | None = None) -> str:

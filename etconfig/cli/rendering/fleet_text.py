@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from etconfig.cli.shared.output import print_json, print_table, show, show_tables
 from etconfig.cli.shared.writing import write_file
 from etconfig.report.model import View, part_text
-from etconfig.report.page.writer import PAGE, html_page
+from etconfig.report.page.page_writer import PAGE, html_page
 
 if TYPE_CHECKING:
     from etconfig.fleet.inventory.column_validation import InventoryFinding

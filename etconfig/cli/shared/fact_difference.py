@@ -19,7 +19,7 @@ def compare_sheets(old: Path, new: Path | None, *, ignore_live: bool, as_json: b
     Raises:
         FactError: a sheet cannot be read.
     """
-    from etconfig.facts.difference import diff_sheets
+    from etconfig.facts.sheet_difference import diff_sheets
 
     installation = make_installation()
     before, after = (read_device(installation, sheet, ()).facts for sheet in (old, new))

@@ -71,8 +71,8 @@ class MeasuredModelRequest:
             EtconfigError: as for `find_model`; inputs do not fit.
         """
         from etconfig.cli.shared.arrays import read_arrays, read_inputs
-        from etconfig.measuring.requests import find_model
-        from etconfig.measuring.shapes import shape_texts
+        from etconfig.measuring.input_shapes import shape_texts
+        from etconfig.measuring.measurement_requests import find_model
         from etconfig.measuring.workplace import SubjectRequest, Workplace
 
         try:

@@ -41,7 +41,7 @@ def html_option(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def check_page(page: Path | None) -> None:
     """Check, before long work begins, that a page can be written, if one is requested."""
-    from etconfig.report.page.writer import PAGE, check_can_write_pages
+    from etconfig.report.page.page_writer import PAGE, check_can_write_pages
 
     if page is not None:
         check_can_write_pages()

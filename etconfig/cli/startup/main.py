@@ -95,7 +95,7 @@ def _run(arguments: Sequence[str], *, is_process: bool) -> int:
     # Plugins of pydantic itself are not used, and looking for them scans every distribution.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     from etconfig.base.interrupts import own_process
-    from etconfig.cli.startup.group import run
+    from etconfig.cli.startup.command_group import run
 
     if is_process:
         own_process()

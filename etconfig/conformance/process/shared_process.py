@@ -18,7 +18,7 @@ from typing import IO, Any
 from etconfig.conformance.kit.kit_settings import Settings
 from etconfig.conformance.process.child_process import Ended, child_environment, describe_end
 
-SESSION = (sys.executable, "-m", "etconfig.conformance.runner.session")
+SESSION = (sys.executable, "-m", "etconfig.conformance.runner.common_process")
 """The command that starts the process."""
 
 _START_SECONDS = 60.0

@@ -39,7 +39,7 @@ def serve_orders() -> None:
             child = os.fork()
         if child == 0:
             _become(order)
-            from etconfig.conformance.runner.worker import run_check_of
+            from etconfig.conformance.runner.isolated_process import run_check_of
 
             run_check_of(order["request"])
             return  # the child ends as any process does: with its exit handlers and threads

@@ -6,7 +6,7 @@ from html import escape
 
 from etconfig.conformance.checks.check import Check
 from etconfig.conformance.kit.outcomes import Outcome, Result
-from etconfig.conformance.runner.report import Report
+from etconfig.conformance.runner.kit_report import Report
 from etconfig.report.junit import JunitCase, JunitOutcome, junit_xml
 from etconfig.report.model import Table, View
 

@@ -24,7 +24,7 @@ from etconfig.conformance.process.child_process import ask_process
 from etconfig.conformance.process.forking_worker import ForkingWorker
 from etconfig.conformance.process.shared_process import SharedProcess
 from etconfig.conformance.runner.dependence import UnknownCheckError, not_judged, root_cause
-from etconfig.conformance.runner.report import Report, make_report
+from etconfig.conformance.runner.kit_report import Report, make_report
 from etconfig.conformance.subject.subject import Subject
 from etconfig.diagnostics import did_you_mean
 from etconfig.diagnostics.error_text import error_message, error_text
@@ -35,7 +35,7 @@ from etconfig.plugin.loader import error_place
 MEMORY_LIMIT_BYTES = 8 * 2**30
 """The address space of an isolated check, if the system can limit it (Linux)."""
 
-WORKER = (sys.executable, "-m", "etconfig.conformance.runner.worker")
+WORKER = (sys.executable, "-m", "etconfig.conformance.runner.isolated_process")
 """The command that starts the process."""
 
 

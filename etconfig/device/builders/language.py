@@ -9,8 +9,8 @@ from etconfig.base.records import record
 from etconfig.device.deciding.configurations import PackedMethod, PackedOption, PlainValue
 from etconfig.diagnostics import Diagnostic
 from etconfig.schema.declaration import Scope
-from etconfig.wire.options import cannot_carry, value_help
 from etconfig.wire.runtime_limits import RuntimeLimits, WireValue
+from etconfig.wire.wired_values import cannot_carry, value_help
 
 
 @record(frozen=True)

@@ -30,7 +30,7 @@ from etconfig.expression.checked import (
 )
 from etconfig.expression.operations import OPERATIONS
 from etconfig.facts.registry import FactInfo, FactType
-from etconfig.fleet.inventory.names import quoted_text
+from etconfig.fleet.inventory.sql_names import quoted_text
 
 _MAX_LENGTH = 50_000
 """The most characters of a translated condition. Operands are repeated, so deep ones grow fast."""

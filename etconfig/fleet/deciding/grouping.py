@@ -24,7 +24,7 @@ from etconfig.fleet.deciding.plan import DecidingCondition, FleetPlan
 from etconfig.fleet.inventory.columns import DEVICE_FACT, PROBLEM_COLUMN, FactColumn
 from etconfig.fleet.inventory.database import Database
 from etconfig.fleet.inventory.inventory import InventoryPart
-from etconfig.fleet.inventory.names import quoted_name, quoted_text
+from etconfig.fleet.inventory.sql_names import quoted_name, quoted_text
 
 _MAX_DISTINCT = 1000
 """The most values of a fact by which devices are grouped, if only conditions read it."""

@@ -18,8 +18,8 @@ from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic
 from etconfig.errors import ConfigError, PluginError
 from etconfig.expression import Expression
+from etconfig.facts.facts_by_hand import FactOverrides, source_facts
 from etconfig.facts.memory_fit import MemoryFit
-from etconfig.facts.overrides import FactOverrides, source_facts
 from etconfig.facts.registry import FactValue
 from etconfig.facts.sheet import FactSheet
 from etconfig.fleet.deciding.outcome import DeviceOutcome, ResolvedOption

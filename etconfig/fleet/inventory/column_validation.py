@@ -13,7 +13,7 @@ from etconfig.facts.registry import FactType
 from etconfig.fleet.inventory.columns import NAME_VALUES, NOT_AN_OBJECT, PROBLEM_COLUMN, FactColumn
 from etconfig.fleet.inventory.database import Database
 from etconfig.fleet.inventory.inventory import InventoryPart
-from etconfig.fleet.inventory.names import quoted_name, quoted_text
+from etconfig.fleet.inventory.sql_names import quoted_name, quoted_text
 
 DEFAULT_ROWS = 3
 """The rows that are named for each finding, unless another number is given."""

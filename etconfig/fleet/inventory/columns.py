@@ -8,7 +8,7 @@ from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic, Span
 from etconfig.facts.problems import unknown_fact
 from etconfig.facts.registry import INT_FACT_MAX, FactInfo, FactRegistry, FactType
-from etconfig.fleet.inventory.names import fact_of_column, quoted_name, quoted_text, shell_word
+from etconfig.fleet.inventory.sql_names import fact_of_column, quoted_name, quoted_text, shell_word
 
 DEVICE_COLUMN = "device_id"
 """The column that names devices, unless another one is given."""

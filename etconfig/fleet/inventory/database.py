@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from etconfig.fleet.inventory.names import quoted_text
+from etconfig.fleet.inventory.sql_names import quoted_text
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -34,7 +34,7 @@ from etconfig.fleet.inventory.database import (
     followed,
     opened_database,
 )
-from etconfig.fleet.inventory.names import quoted_name, quoted_path, quoted_text, shell_word
+from etconfig.fleet.inventory.sql_names import quoted_name, quoted_path, quoted_text, shell_word
 from etconfig.profile.directory import files_below, is_hidden
 
 if TYPE_CHECKING:

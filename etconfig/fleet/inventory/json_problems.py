@@ -10,7 +10,7 @@ from etconfig.facts.registry import FactInfo, FactRegistry, FactType
 from etconfig.facts.sheet_json import ENTRY_KEYS, SHEET_VERSION
 from etconfig.fleet.inventory.columns import NOT_AN_OBJECT, SHEET_KEYS, unknown_help
 from etconfig.fleet.inventory.json_values import plain_text, typed_value
-from etconfig.fleet.inventory.names import quoted_text
+from etconfig.fleet.inventory.sql_names import quoted_text
 
 _KEY_IS_REPEATED = "its key is repeated"
 _MAX_VALUE = 60

@@ -28,7 +28,7 @@ from etconfig.fleet.inventory.columns import (
 from etconfig.fleet.inventory.database import Database
 from etconfig.fleet.inventory.json_problems import JsonKey, problems_of_line, repeated_keys
 from etconfig.fleet.inventory.json_values import SQL_TYPES, plain_text, typed_value
-from etconfig.fleet.inventory.names import fact_of_column, quoted_name, quoted_text
+from etconfig.fleet.inventory.sql_names import fact_of_column, quoted_name, quoted_text
 
 MAX_LINE_BYTES = 16 << 20
 """The longest line; a longer one is an error."""

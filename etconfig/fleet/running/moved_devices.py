@@ -14,7 +14,7 @@ from etconfig.fleet.deciding.outcome import DeviceOutcome
 from etconfig.fleet.deciding.plan import FleetPlan
 from etconfig.fleet.inventory.database import Database
 from etconfig.fleet.inventory.inventory import InventoryPart
-from etconfig.fleet.inventory.names import quoted_path, quoted_text
+from etconfig.fleet.inventory.sql_names import quoted_path, quoted_text
 from etconfig.fleet.running.part_decision import DecidedGroups, decide_part
 from etconfig.fleet.running.result_tables import TABLE_FORMAT
 from etconfig.report.has_view import HasView

@@ -10,7 +10,7 @@ from pathlib import Path
 from etconfig.base.written_files import FileKind, FilesOfRun, errors_of, whole_file, whole_files
 from etconfig.fleet.deciding.grouping import group_number, keyed_devices
 from etconfig.fleet.inventory.database import Database
-from etconfig.fleet.inventory.names import quoted_path, quoted_text
+from etconfig.fleet.inventory.sql_names import quoted_path, quoted_text
 from etconfig.fleet.running.part_decision import DecidedGroups
 from etconfig.fleet.running.part_result import PartResult
 

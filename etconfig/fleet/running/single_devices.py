@@ -10,7 +10,7 @@ from etconfig.fleet.deciding.plan import FleetPlan
 from etconfig.fleet.inventory.columns import DEVICE_FACT
 from etconfig.fleet.inventory.database import Database
 from etconfig.fleet.inventory.inventory import InventoryPart
-from etconfig.fleet.inventory.names import quoted_name
+from etconfig.fleet.inventory.sql_names import quoted_name
 from etconfig.fleet.running.part_decision import decide_part
 from etconfig.fleet.running.part_result import OutcomeCount
 

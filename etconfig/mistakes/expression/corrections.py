@@ -9,18 +9,18 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from etconfig.base.resources import RESOURCES
+from etconfig.base.budgeted_resources import RESOURCES
 from etconfig.diagnostics import nearest
+from etconfig.expression.expression_source import ExpressionSource
 from etconfig.expression.operations import OPERATIONS
 from etconfig.expression.signatures import ARITHMETIC, FUNCTIONS, STRING_METHODS
-from etconfig.expression.source import ExpressionSource
 from etconfig.expression.syntax import Binary, FunctionCall, Literal, Name, Node
 from etconfig.expression.types import ExpressionType
 from etconfig.facts.problems import is_never, meant_text, usual_texts_help
 from etconfig.facts.registry import FactInfo, FactRegistry, FactType
 from etconfig.mistakes.expression.foreign_words import size_in_bytes
 from etconfig.mistakes.expression.unexpected_tokens import CHOICE_HELP, NO_NULL
-from etconfig.mistakes.facts import likely_facts
+from etconfig.mistakes.fact_guesses import likely_facts
 
 _INT, _FLOAT = ExpressionType.INT, ExpressionType.FLOAT
 _STRING, _BOOL = ExpressionType.STRING, ExpressionType.BOOL

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic, Fix, Span
-from etconfig.expression.source import ExpressionSource
+from etconfig.expression.expression_source import ExpressionSource
 from etconfig.mistakes.expression.foreign_words import Piece, other_readings, respell
 
 _TOO_MUCH = frozenset(("expression-too-large", "invisible-character"))

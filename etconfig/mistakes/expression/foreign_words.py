@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import NamedTuple
 
-from etconfig.mistakes.facts import size_of
+from etconfig.mistakes.fact_guesses import size_of
 
 _MAX_SPELLINGS = 32
 """The most spellings that are found in one expression."""

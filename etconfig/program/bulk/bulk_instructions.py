@@ -7,10 +7,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from etconfig.flatbuffer.layout import I32
-from etconfig.program import layout
+from etconfig.program import program_tables
 from etconfig.program.bulk.table_columns import Columns, in_order, make_sure
-from etconfig.program.layout import InstructionArguments
 from etconfig.program.model import Instruction, KernelCall
+from etconfig.program.program_tables import InstructionArguments
 
 if TYPE_CHECKING:
     from etconfig.program.bulk.table_columns import Column
@@ -32,7 +32,7 @@ def read_instructions(
         DoubtError: something may be malformed.
         ProgramError: something is malformed.
     """
-    kinds, arguments = columns.table(columns.references(position, count), layout.INSTRUCTION)
+    kinds, arguments = columns.table(columns.references(position, count), program_tables.INSTRUCTION)
     columns.check(arguments)
     is_kernel_call = kinds == InstructionArguments.KERNEL_CALL.value
     kernel_calls, others = is_kernel_call.nonzero()[0], (~is_kernel_call).nonzero()[0]
@@ -47,7 +47,7 @@ def read_instructions(
 def _read_kernel_calls(
     columns: Columns, places: Column, operator_count: int, value_count: int
 ) -> list[Instruction]:
-    op_index, args = columns.table(places, layout.KERNEL_CALL)
+    op_index, args = columns.table(places, program_tables.KERNEL_CALL)
     columns.check((op_index >= 0) & (op_index < operator_count))
     vectors = columns.vectors(args, I32)
     for _, elements in vectors.by_length:

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from etconfig.base.scalar_types import MAX_RANK, ScalarType
 from etconfig.flatbuffer.layout import I32, I64, U8, Layout
-from etconfig.program import layout
+from etconfig.program import program_tables
 from etconfig.program.bulk.shared_values import SharedValues
 from etconfig.program.bulk.table_columns import Columns, Vectors, make_sure
 from etconfig.program.cursor import Extent
-from etconfig.program.layout import KernelTypes
 from etconfig.program.model import (
     AllocationDetails,
     Bool,
@@ -25,6 +24,7 @@ from etconfig.program.model import (
     SerializedTensor,
     TensorShapeDynamism,
 )
+from etconfig.program.program_tables import KernelTypes
 
 if TYPE_CHECKING:
     from etconfig.program.bulk.table_columns import Column
@@ -47,9 +47,9 @@ _STATIC, _UNBOUND = TensorShapeDynamism.STATIC.value, TensorShapeDynamism.DYNAMI
 """Plain numbers: numpy compares with them five times as fast as with members of an enumeration."""
 
 _SCALARS: dict[int, tuple[Layout, type]] = {
-    _INT: (layout.INT, Int),
-    _BOOL: (layout.BOOL_VALUE, Bool),
-    _DOUBLE: (layout.DOUBLE, Double),
+    _INT: (program_tables.INT, Int),
+    _BOOL: (program_tables.BOOL_VALUE, Bool),
+    _DOUBLE: (program_tables.DOUBLE, Double),
 }
 _SCALAR_TYPES = {member.value: member for member in ScalarType}
 _ITEMSIZES_BYTES = [
@@ -123,7 +123,7 @@ class BulkValues:
         return [record(number) for number in numbers[firsts].tolist()], kinds
 
     def _int_lists(self, places: Column, types: Column) -> list[EValue]:
-        (items,) = self._columns.table(places, layout.LIST)
+        (items,) = self._columns.table(places, program_tables.LIST)
         lists = self._columns.vectors(items, I64)
         for _, elements in lists.by_length:
             self._columns.check((elements >= 0) & (elements < len(types)))
@@ -135,7 +135,7 @@ class BulkValues:
 
     def _tensors(self, places: Column) -> _Found:
         """Read tensors; initial states, external tensors and tensors with extra metadata one by one."""
-        rows = _TensorRows(*self._columns.table(places, layout.TENSOR))
+        rows = _TensorRows(*self._columns.table(places, program_tables.TENSOR))
         is_constant = (rows.shape_dynamism == _STATIC) & (rows.allocation_info == 0)
         is_plain = (rows.extra_tensor_info == 0) & ((rows.data_buffer_idx == 0) | is_constant)
         plain, others = is_plain.nonzero()[0], (~is_plain).nonzero()[0]
@@ -210,7 +210,7 @@ class BulkValues:
         memory_ids, offsets = numpy.zeros((2, len(places)), "i8")
         planned = places.nonzero()[0]
         if len(planned):
-            ids, low, high = self._columns.table(places[planned], layout.ALLOCATION_DETAILS)
+            ids, low, high = self._columns.table(places[planned], program_tables.ALLOCATION_DETAILS)
             self._columns.check(
                 high < 2**16
             )  # so that offsets, and their sums with sizes, are exact in float64
@@ -222,7 +222,7 @@ class BulkValues:
 
 
 class _TensorRows(NamedTuple):
-    """The columns of `layout.TENSOR`, one row for each tensor."""
+    """The columns of `program_tables.TENSOR`, one row for each tensor."""
 
     scalar_type: Column
     storage_offset: Column

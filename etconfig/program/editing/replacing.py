@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 from etconfig.flatbuffer.layout import Layout
 from etconfig.flatbuffer.writer import FlatBufferWriter
-from etconfig.program import layout
+from etconfig.program import program_tables
 from etconfig.program.cursor import Cursor, Extent
 from etconfig.program.identify import ExtendedHeader, check_is_program, read_header
 from etconfig.program.limits import DEFAULT_LIMITS
@@ -39,7 +39,7 @@ def rename_backend(program: bytes, old: str, new: str) -> bytes:
     name = new.encode()
     old_tables = file.first(tables_end)
     for delegate in delegates_of(old_tables, old):
-        refer(tables, old_tables, (delegate, layout.BACKEND_DELEGATE, "id"), name_at)
+        refer(tables, old_tables, (delegate, program_tables.BACKEND_DELEGATE, "id"), name_at)
     tables += struct.pack("<I", len(name)) + name + b"\0"
     if header:
         base = header.segment_base_offset or len(program)
@@ -62,12 +62,12 @@ def alignment_of(position: int) -> int:
 
 def delegates_of(tables: Cursor, backend_id: str) -> Iterator[int]:
     """Yield the positions of the tables of a backend's delegates, method by method."""
-    _, plans, *_ = tables.table(tables.root(), layout.PROGRAM)
-    names = [field.name for field in layout.EXECUTION_PLAN.fields]
+    _, plans, *_ = tables.table(tables.root(), program_tables.PROGRAM)
+    names = [field.name for field in program_tables.EXECUTION_PLAN.fields]
     for plan in tables.references(plans, "execution_plan"):
-        delegates = tables.table(plan, layout.EXECUTION_PLAN)[names.index("delegates")]
+        delegates = tables.table(plan, program_tables.EXECUTION_PLAN)[names.index("delegates")]
         for delegate in tables.references(delegates, "delegates"):
-            if tables.string(tables.table(delegate, layout.BACKEND_DELEGATE)[0], "id") == backend_id:
+            if tables.string(tables.table(delegate, program_tables.BACKEND_DELEGATE)[0], "id") == backend_id:
                 yield delegate
 
 
@@ -145,7 +145,9 @@ def replace_payloads(
         return replace_payloads(_with_header(program, file.root()), backend_id, change, location)
     tables = file.first(header.program_size)
     delegates = tuple(delegates_of(tables, backend_id))
-    payloads = read_payloads(tables, tables.table(tables.root(), layout.PROGRAM), header, len(program))
+    payloads = read_payloads(
+        tables, tables.table(tables.root(), program_tables.PROGRAM), header, len(program)
+    )
     contents = _Contents(program, header, payloads.inline_delegates, payloads.segments)
     references = []
     for delegate in delegates:
@@ -197,24 +199,24 @@ class _Contents:
         """Return the program, whose `delegates` refer to their payloads by `references`."""
         writer = FlatBufferWriter()
         places = {
-            (delegate, layout.BACKEND_DELEGATE, "processed"): writer.table(
-                layout.BACKEND_DELEGATE_DATA_REFERENCE, location=location, index=index
+            (delegate, program_tables.BACKEND_DELEGATE, "processed"): writer.table(
+                program_tables.BACKEND_DELEGATE_DATA_REFERENCE, location=location, index=index
             )
             for delegate, (location, index) in zip(delegates, references, strict=True)
         }
         root = tables.root()
-        places[root, layout.PROGRAM, "backend_delegate_data"] = writer.reference_vector(
+        places[root, program_tables.PROGRAM, "backend_delegate_data"] = writer.reference_vector(
             [
                 writer.table(
-                    layout.BACKEND_DELEGATE_INLINE_DATA,
+                    program_tables.BACKEND_DELEGATE_INLINE_DATA,
                     data=writer.byte_vector(data, _INLINE_ALIGNMENT_BYTES),
                 )
                 for data in self._inline
             ]
         )
-        places[root, layout.PROGRAM, "segments"] = writer.reference_vector(
+        places[root, program_tables.PROGRAM, "segments"] = writer.reference_vector(
             [
-                writer.table(layout.DATA_SEGMENT, offset=each.start, size=each.size_bytes)
+                writer.table(program_tables.DATA_SEGMENT, offset=each.start, size=each.size_bytes)
                 for each in self._segments
             ]
         )
@@ -228,8 +230,8 @@ class _Contents:
 
 
 def _reference_of(tables: Cursor, delegate: int) -> BackendDelegateDataReference:
-    processed = tables.table(delegate, layout.BACKEND_DELEGATE)[1]
-    location, index = tables.table(processed, layout.BACKEND_DELEGATE_DATA_REFERENCE)
+    processed = tables.table(delegate, program_tables.BACKEND_DELEGATE)[1]
+    location, index = tables.table(processed, program_tables.BACKEND_DELEGATE_DATA_REFERENCE)
     return BackendDelegateDataReference(DataLocation(location), index)
 
 

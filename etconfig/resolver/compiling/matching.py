@@ -20,8 +20,8 @@ from etconfig.resolver.deciding.program_check import METHOD, verify_assignment
 from etconfig.schema.declaration import OptionInfo
 from etconfig.schema.problem import OptionProblem
 from etconfig.schema.spec import BackendSpec
-from etconfig.schema.text import read_text
 from etconfig.schema.validate import check_value, find_option, set_twice
+from etconfig.schema.value_text import read_text
 
 if TYPE_CHECKING:
     from etconfig.resolver.proving.expression_fit import ExpressionVerifier
@@ -141,7 +141,7 @@ class Matcher:
         self._found += twice
         value = _typed(spec, info, assignment)
         if isinstance(value, OptionProblem):
-            from etconfig.mistakes.resolver import value_problem  # most values are right
+            from etconfig.mistakes.assignments import value_problem  # most values are right
 
             self._found += [value_problem(each, info, assignment) for each in value.each]
             return None
@@ -235,7 +235,7 @@ def _typed(
     if isinstance(raw, Expression):
         if fits_type(info.type, raw.type):
             return raw
-        from etconfig.mistakes.resolver import expression_problem
+        from etconfig.mistakes.assignments import expression_problem
 
         return expression_problem(spec, info, raw)
     text = raw if isinstance(raw, TextValue) else None

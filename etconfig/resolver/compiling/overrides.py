@@ -191,7 +191,7 @@ def path_problem(
         spans: The place of the text.
         with_value: True if the text should be an assignment `PATH=VALUE`.
     """
-    from etconfig.mistakes.resolver import path_help
+    from etconfig.mistakes.assignments import path_help
 
     help_text = path_help(text, known_options(), with_value=with_value)
     return Diagnostic(code="invalid-option-path", message=str(error), spans=spans, help=help_text)

@@ -124,7 +124,7 @@ class AdviceReader:
             message = "a recommendation takes no share of a budget"
             problems.append(Diagnostic(code="expression-type", message=message, spans=(value.span,)))
         elif value is not None and not fits_type(info.type, value.type):
-            from etconfig.mistakes.resolver import expression_problem
+            from etconfig.mistakes.assignments import expression_problem
 
             problems.append(replace(expression_problem(spec, info, value), fix=None))
         if problems or value is None:
@@ -201,7 +201,7 @@ def _accepted(
     value = check_value(spec, info, result)
     if not isinstance(value, OptionProblem):
         return value
-    from etconfig.mistakes.resolver import computed_value_problem  # most values are right
+    from etconfig.mistakes.assignments import computed_value_problem  # most values are right
 
     return _blamed(spec, info, computed_value_problem(value, entry.value.span, entry.value, device.values))
 

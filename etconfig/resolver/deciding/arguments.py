@@ -14,8 +14,8 @@ from etconfig.report.has_view import HasView
 from etconfig.report.model import Table, View, count_text, shown_names, shown_text
 from etconfig.resolver.deciding.device_view import DeviceView
 from etconfig.resolver.deciding.option_candidates import OptionCandidates
-from etconfig.resolver.deciding.provenance import Provenance
 from etconfig.resolver.deciding.recommendation import Recommendation
+from etconfig.resolver.deciding.value_provenance import Provenance
 from etconfig.schema.coerce import show_value
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
+from etconfig.base.budgeted_resources import RESOURCES
 from etconfig.base.number_text import format_bytes
 from etconfig.base.plain_data import jsonable
 from etconfig.base.provenance import Origin
 from etconfig.base.records import record
-from etconfig.base.resources import RESOURCES
 from etconfig.diagnostics import Diagnostic, Severity, Span
 from etconfig.errors import BudgetExceededError
 from etconfig.expression import Expression, Fault, Unknown

@@ -13,7 +13,7 @@ from etconfig.profile.layer import UNSET, PlaceFinder
 from etconfig.resolver.deciding.advice import CheckedAdvice, advised
 from etconfig.resolver.deciding.device_view import DeviceView
 from etconfig.resolver.deciding.merge import hides_lower_values, key_owners, merged
-from etconfig.resolver.deciding.provenance import Provenance
+from etconfig.resolver.deciding.value_provenance import Provenance
 from etconfig.schema.declaration import MISSING, OptionInfo
 from etconfig.schema.problem import OptionProblem
 from etconfig.schema.spec import BackendSpec
@@ -198,7 +198,7 @@ class OptionCandidates:
         value = check_value(self.spec, self.info, result)
         if not isinstance(value, OptionProblem):
             return value
-        from etconfig.mistakes.resolver import computed_value_problem  # most values are right
+        from etconfig.mistakes.assignments import computed_value_problem  # most values are right
 
         return computed_value_problem(value, candidate.span, expression, device.values)
 
@@ -243,7 +243,7 @@ class OptionCandidates:
         value = check_value(self.spec, self.info, device.values[fact])
         if not isinstance(value, OptionProblem):
             return value
-        from etconfig.mistakes.resolver import default_problem
+        from etconfig.mistakes.assignments import default_problem
 
         return default_problem(value, fact, device.values)
 

@@ -16,7 +16,7 @@ from etconfig.base.parameters import check_type
 from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic, did_you_mean, did_you_mean_backend
 from etconfig.errors import BackendUnavailableError, EtconfigError, OptionError
-from etconfig.facts.overrides import FactOverrides, source_facts
+from etconfig.facts.facts_by_hand import FactOverrides, source_facts
 from etconfig.facts.registry import HIDDEN_VALUE, FactValue
 from etconfig.facts.sheet import FactSheet
 from etconfig.report.has_view import HasView

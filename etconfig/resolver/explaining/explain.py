@@ -15,8 +15,8 @@ from etconfig.profile.evidence import TuningEvidence
 from etconfig.profile.layer import UNSET
 from etconfig.resolver.compiling.matching import name_backend_help
 from etconfig.resolver.deciding.arguments import Arguments
-from etconfig.resolver.deciding.provenance import Provenance
 from etconfig.resolver.deciding.resolved import Resolved
+from etconfig.resolver.deciding.value_provenance import Provenance
 from etconfig.schema.coerce import show_value
 
 

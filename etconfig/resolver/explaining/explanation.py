@@ -15,8 +15,8 @@ from etconfig.facts.sheet import FactSheet
 from etconfig.profile.evidence import TuningEvidence
 from etconfig.report.has_view import HasView
 from etconfig.report.model import Table, View, count_text, shown_text
-from etconfig.resolver.deciding.provenance import Provenance, provenance_table
 from etconfig.resolver.deciding.resolved import Resolved
+from etconfig.resolver.deciding.value_provenance import Provenance, provenance_table
 from etconfig.resolver.explaining.explain import (
     fact_texts,
     find_provenance,

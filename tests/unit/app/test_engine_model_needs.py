@@ -13,7 +13,7 @@ import etconfig
 from etconfig.app.configuring.engine_models import Models, model_in_file
 from etconfig.app.configuring.several_programs import SeveralPrograms
 from etconfig.app.programs.memory_needs import memory_problems, need_of_programs
-from etconfig.base.resources import MAX_AMOUNT
+from etconfig.base.budgeted_resources import MAX_AMOUNT
 from etconfig.errors import InvalidPayloadError, ModelError, PluginCallError, UnreadableProgramError
 from etconfig.memory.need import MemoryNeed
 from etconfig.plugin.v1 import DelegateFacts, DelegateMemory

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from etconfig.cli.startup.group import run
+from etconfig.cli.startup.command_group import run
 from etconfig.facts.detecting.host import Host
 from etconfig.facts.detecting.system import System
 from etconfig.facts.sheet import load_fact_sheet

@@ -8,7 +8,7 @@ from etconfig.facts.assignment import parse_fact_assignment
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.problems import unknown_fact
 from etconfig.facts.registry import FactInfo, FactRegistry, FactType, Volatility
-from etconfig.mistakes.facts import likely_facts
+from etconfig.mistakes.fact_guesses import likely_facts
 
 CORES = [name for name in BUILTIN_FACTS.names if name.startswith("cpu.") and name.endswith("_cores")]
 

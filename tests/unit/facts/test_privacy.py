@@ -11,11 +11,11 @@ from etconfig.base.provenance import Origin, OriginKind
 from etconfig.errors import FactError
 from etconfig.expression import parse_expression
 from etconfig.facts.builtin import BUILTIN_FACTS
-from etconfig.facts.difference import diff_sheets
 from etconfig.facts.fact import Fact
 from etconfig.facts.privacy import hide_identifying, redact
 from etconfig.facts.registry import HIDDEN_FACTS, HIDDEN_VALUE, FactInfo, FactType, Volatility
 from etconfig.facts.sheet import FactSheet
+from etconfig.facts.sheet_difference import diff_sheets
 
 ID = "serial-R58M1234567"
 SHEET = FactSheet.empty().with_overrides({"device.id": ID, "os.name": "linux", "cpu.available_cores": 4})

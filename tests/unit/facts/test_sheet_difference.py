@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from etconfig.facts.difference import SheetDifference, diff_sheets
 from etconfig.facts.sheet import FactSheet
+from etconfig.facts.sheet_difference import SheetDifference, diff_sheets
 
 
 def sheet(*facts: str) -> FactSheet:

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from etconfig.lsp.cursor import cursor_at, word_at
+from etconfig.lsp.edited_place import cursor_at, word_at
 
 HEAD = '[profile]\nname = "acme/board"\n'
 

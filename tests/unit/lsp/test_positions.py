@@ -8,7 +8,7 @@ import pytest
 from lsprotocol.types import Position
 
 from etconfig.diagnostics.span import Span
-from etconfig.lsp.positions import EditorColumns
+from etconfig.lsp.protocol_positions import EditorColumns
 
 LINE = "é日😀x = 1"
 

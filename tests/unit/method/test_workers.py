@@ -12,8 +12,8 @@ from contextvars import ContextVar
 
 import pytest
 
-from etconfig.method import workers as workers_module
-from etconfig.method.workers import Workers
+from etconfig.method import worker_threads as workers_module
+from etconfig.method.worker_threads import Workers
 
 STATE = ContextVar("state", default="nobody's")
 

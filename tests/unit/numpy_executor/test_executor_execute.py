@@ -26,7 +26,7 @@ from etconfig.errors import (
 from etconfig.kernel.registry import KernelTable, Step, kernel, kernels_by_operator
 from etconfig.kernel.tensor import Register, Tensor
 from etconfig.method.inputs import InputChecker
-from etconfig.numpy_executor.method import Inputs
+from etconfig.numpy_executor.numpy_program import Inputs
 from etconfig.program.model import TensorShapeDynamism
 
 BOUND, UNBOUND = TensorShapeDynamism.DYNAMIC_BOUND, TensorShapeDynamism.DYNAMIC_UNBOUND

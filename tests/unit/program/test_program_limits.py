@@ -11,9 +11,9 @@ import pytest
 
 from etconfig.errors import ProgramError, UnsupportedProgramError
 from etconfig.program.cursor import Cursor
-from etconfig.program.layout import LIST
 from etconfig.program.limits import Limits
 from etconfig.program.program import Verification, open_program
+from etconfig.program.program_tables import LIST
 
 
 def refusal(data: bytes, **limits: int) -> str:

@@ -19,7 +19,7 @@ from etconfig.errors import MissingPackageError
 from etconfig.report.junit import JunitCase, junit_xml
 from etconfig.report.markdown import markdown_text
 from etconfig.report.model import Table, View
-from etconfig.report.page.writer import PAGE, Page, html_page
+from etconfig.report.page.page_writer import PAGE, Page, html_page
 
 HOSTILE = (
     "<script>alert(1)</script>",

@@ -7,7 +7,7 @@ from typing import Any
 import tomli
 from budgets import SPECS
 
-from etconfig.scaffold.project import NewProject, project_files
+from etconfig.scaffold.first_files import NewProject, project_files
 
 
 def project_file(**given: Any) -> dict[str, Any]:

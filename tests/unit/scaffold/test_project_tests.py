@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from budgets import SPECS
 
-from etconfig.scaffold.project import NewProject, project_files
+from etconfig.scaffold.first_files import NewProject, project_files
 
 
 def test_an_option_that_may_be_none_does_not_leave_its_test_undecided() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendSpec, cache_key, option
 from etconfig.schema.jsonschema import json_schema
-from etconfig.schema.markdown import markdown_reference
+from etconfig.schema.options_reference import markdown_reference
 
 
 class Precision(enum.Enum):

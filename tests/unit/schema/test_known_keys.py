@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from etconfig.errors import OptionError
 from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendSpec, KnownKey, option
 from etconfig.schema.jsonschema import json_schema
-from etconfig.schema.markdown import markdown_reference
+from etconfig.schema.options_reference import markdown_reference
 from etconfig.schema.problem import OptionProblem
 from etconfig.schema.signature import schema_signature
 from etconfig.schema.validate import assemble_options, build_options, check_value

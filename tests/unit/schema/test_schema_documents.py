@@ -15,9 +15,9 @@ from etconfig.base.plain_data import jsonable
 from etconfig.errors import OptionError
 from etconfig.schema.declaration import Wire, option
 from etconfig.schema.jsonschema import json_schema
-from etconfig.schema.markdown import markdown_reference
 from etconfig.schema.option_type import OptionKind
 from etconfig.schema.options import BackendOptions
+from etconfig.schema.options_reference import markdown_reference
 from etconfig.schema.spec import Advice, ApiRange, BackendSpec
 
 SCHEMA = json_schema(SPEC)

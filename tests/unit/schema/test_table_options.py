@@ -29,8 +29,8 @@ from etconfig.plugin.v1 import (
 )
 from etconfig.schema.coerce import show_value
 from etconfig.schema.jsonschema import json_schema
-from etconfig.schema.markdown import markdown_reference
 from etconfig.schema.option_type import OptionKind
+from etconfig.schema.options_reference import markdown_reference
 from etconfig.schema.signature import schema_signature
 from etconfig.schema.validate import change_options, validate_options
 

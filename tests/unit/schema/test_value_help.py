@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import pytest
 from pydantic import model_validator
 
-from etconfig.mistakes.options import help_with_value
+from etconfig.mistakes.option_values import help_with_value
 from etconfig.schema.coerce import Mismatch, coerce
 from etconfig.schema.constraints import Ge, Le, MultipleOf
 from etconfig.schema.declaration import option

@@ -11,7 +11,7 @@ from plans import adding_plan, floats
 from recordings import BACKENDS, traced_plan
 
 from etconfig.errors import DelegateError
-from etconfig.numpy_executor.method import NumpyMethod
+from etconfig.numpy_executor.numpy_program import NumpyMethod
 from etconfig.tracing import Event, NullTracer, RecordingTracer
 
 LOADING = [

@@ -16,8 +16,8 @@ from etconfig.base.written_files import FilesOfRun
 from etconfig.errors import TuningError
 from etconfig.measuring.pairs import PairSample
 from etconfig.schema.tuned_values import TuneRange
-from etconfig.tuning.bounds import parse_bound
 from etconfig.tuning.contest import MEMORY, Contest, Objective, Trial, ratio_of
+from etconfig.tuning.objective_bounds import parse_bound
 from etconfig.tuning.search import FINALISTS, MAX_EXHAUSTIVE, Plan, plan_search, search
 from etconfig.tuning.space import Combination, Dimension, Space
 from etconfig.tuning.study import Study

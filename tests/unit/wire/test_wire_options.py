@@ -7,8 +7,8 @@ import pytest
 
 from etconfig.plugin.v1 import BackendOptions, Ge, Wire, option
 from etconfig.schema.declaration import Scope
-from etconfig.wire.options import WireOption, wire_options
 from etconfig.wire.runtime_limits import ANDROID, EXECUTORCH
+from etconfig.wire.wired_values import WireOption, wire_options
 
 
 class Mode(enum.Enum):

@@ -7,7 +7,12 @@ import click
 from etconfig.cli.commands.fleet.change import show_difference
 from etconfig.cli.commands.fleet.check import validate_inventory
 from etconfig.cli.commands.fleet.device import explain_device
-from etconfig.cli.commands.fleet.outcomes import resolve_inventory, show_coverage, show_histogram, test_fleet
+from etconfig.cli.commands.fleet.device_results import (
+    resolve_inventory,
+    show_coverage,
+    show_histogram,
+    test_fleet,
+)
 from etconfig.cli.commands.fleet.sample import sample_fleet
 from etconfig.cli.shared.usage import SuggestingGroup
 

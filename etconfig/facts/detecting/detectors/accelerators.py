@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from etconfig.facts.detecting.detector import Reading
-from etconfig.facts.detecting.detectors.device_names import (
+from etconfig.facts.detecting.detectors.accelerator_names import (
     AMD,
     GPUS,
     INTEL,

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from etconfig.facts.detecting.detector import Find, Reading
+from etconfig.facts.detecting.detectors.accelerator_names import VENDORS
 from etconfig.facts.detecting.detectors.cpuinfo import architecture
-from etconfig.facts.detecting.detectors.device_names import VENDORS
 from etconfig.facts.detecting.device_text import filled_in
 from etconfig.facts.detecting.system import System
 from etconfig.facts.detecting.windows_functions import AFFINITY, FEATURES, MEMORY, POWER, PROCESSORS

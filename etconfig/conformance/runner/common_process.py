@@ -1,6 +1,6 @@
 """The process of the checks that need none of their own: requests are lines of stdin, answers of stdout.
 
-Run as `python -m etconfig.conformance.runner.session`; `process.shared_process` asks it.
+Run as `python -m etconfig.conformance.runner.common_process`; `process.shared_process` asks it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from etconfig.conformance.checks.check_catalog import all_checks
 from etconfig.conformance.kit.kit_settings import Settings
-from etconfig.conformance.runner.report import findings_of_report
+from etconfig.conformance.runner.kit_report import findings_of_report
 from etconfig.conformance.runner.runner import run_here
 from etconfig.conformance.subject.subject import Subject
 

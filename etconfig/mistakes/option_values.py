@@ -15,8 +15,8 @@ from etconfig.base.records import record
 from etconfig.diagnostics import Rewriting
 from etconfig.schema.coerce import Mismatch, coerce, table_meant
 from etconfig.schema.option_type import OptionKind, OptionType
-from etconfig.schema.text import parse_scalar
 from etconfig.schema.units import Unit
+from etconfig.schema.value_text import parse_scalar
 
 _YES = frozenset(("true", "yes", "on", "y", "enable", "enabled", "1"))
 _NO = frozenset(("false", "no", "off", "n", "disable", "disabled", "0"))

@@ -22,10 +22,10 @@ from etconfig.app.programs.runtime_backends import runtime_backends
 from etconfig.base.packages import how_to_install
 from etconfig.base.parameters import AnyPath, as_path
 from etconfig.errors import MeasurementError
-from etconfig.facts.overrides import FactOverrides, source_facts
+from etconfig.facts.facts_by_hand import FactOverrides, source_facts
 from etconfig.facts.sheet import FactSheet
+from etconfig.measuring.input_shapes import Shapes, shape_texts
 from etconfig.measuring.remote import RemoteDevice
-from etconfig.measuring.shapes import Shapes, shape_texts
 from etconfig.measuring.workplace import SubjectRequest, Workplace
 from etconfig.models.catalog import ModelCatalog
 from etconfig.program.identify import HEAD_BYTES, recognize_engine_model

@@ -15,7 +15,7 @@ from etconfig.expression.signatures import FUNCTIONS
 from etconfig.facts.known_devices import DeviceSummary, find_device, load_device
 from etconfig.facts.sheet import fact_text
 from etconfig.lsp.candidates import fact_doc, function_doc, inside, key_doc, nodes_at, shown_fact
-from etconfig.lsp.cursor import EditorCursor
+from etconfig.lsp.edited_place import EditorCursor
 from etconfig.lsp.session import Session
 from etconfig.profile.layer import Assignment
 from etconfig.resolver.compiling.option_facts import OptionAsFact

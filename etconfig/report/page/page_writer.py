@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
-    from etconfig.diagnostics.model import Diagnostic
+    from etconfig.diagnostics.diagnostic import Diagnostic
 
 _MARK = b'<meta name="generator" content="etconfig'
 PAGE = FileKind("a page that etconfig wrote", lambda path: _MARK in head_of(path))

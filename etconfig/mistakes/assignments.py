@@ -15,7 +15,7 @@ from etconfig.diagnostics import Diagnostic, Fix, Rewriting, Span, nearest, near
 from etconfig.expression import Expression, ExpressionType
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.registry import shown_value
-from etconfig.mistakes.options import toml_text
+from etconfig.mistakes.option_values import toml_text
 from etconfig.profile.layer import Assignment, TextValue
 from etconfig.schema.coerce import Mismatch, coerce
 from etconfig.schema.declaration import MISSING, OptionInfo
