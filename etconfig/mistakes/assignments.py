@@ -207,46 +207,25 @@ def path_help(text: str, options: Mapping[str, Collection[str]], *, with_value: 
         options: The names of the options of every known backend.
         with_value: True if the text should be an assignment `PATH=VALUE`.
     """
-    if len(text) > _MAX_LENGTH or not text.isprintable():
-        return _PATH_HELP
     path, _, value = text.partition("=") if with_value else (text, "", "")
     words = [word for word in _SEPARATOR.split(path) if word and word not in _WORDS_FOR_TABLES]
-    meant = [each for each in _paths(words, options) if _is_path(each)]
+    if len(text) > _MAX_LENGTH or not text.isprintable() or not words:
+        return _PATH_HELP
+    *scope, option = words
+    if option in options:
+        return f"write {option}.OPTION; `etconfig schema {option}` lists its options"
+    backend = scope[-1] if scope and scope[-1] in options else scope and nearest_backend(scope[-1], options)
+    owners = {backend: options[backend]} if backend else options
+    if backend:
+        scope.pop()
+    every = sorted({name for names in owners.values() for name in names})
+    meant = option if option in every else nearest(option, every)
+    prefix = f"{scope[0]}:" if scope else ""
     ending = f"={value.strip() or 'VALUE'}" if with_value else ""
-    if meant:
-        return f"write {' or '.join(f'{each}{ending}' for each in meant[:_LISTED])}"
-    names = sorted(options.get(words[-1], ())) if words else []
-    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
-    return (
-        f"write {words[-1]}.OPTION; its options are {', '.join(names[:_LISTED])}{more}"
-        if names
-        else _PATH_HELP
-    )
-
-
-def _paths(words: Sequence[str], options: Mapping[str, Collection[str]]) -> list[str]:
-    """Return the paths that words probably mean: several if several backends have the option."""
-    if not words or words[-1] in options:
-        return []
-    *before, option = words
-    backend = _backend(before[-1], options) if before else None
-    if backend is not None:
-        before.pop()
-        known = options.get(backend, ())
-        found = [f"{backend}.{option if option in known else nearest(option, known) or option}"]
-    else:
-        every = sorted({name for names in options.values() for name in names})
-        option = option if option in every else nearest(option, every) or option
-        found = [f"{name}.{option}" for name, names in sorted(options.items()) if option in names]
-    scope = ".".join(before)
-    return [f"{scope}:{each}" if scope else each for each in found]
-
-
-def _backend(word: str, options: Mapping[str, Collection[str]]) -> str | None:
-    """Return the backend that a word in front of an option names; None if it is rather a method."""
-    if word in options:
-        return word
-    return nearest_backend(word, options) or (word if word[:1].isupper() else None)
+    paths = [f"{prefix}{name}.{meant}" for name, names in sorted(owners.items()) if meant in names]
+    if len(scope) > 1 or not paths or not _is_path(paths[0]):
+        return _PATH_HELP
+    return f"write {' or '.join(f'{each}{ending}' for each in paths[:_LISTED])}"
 
 
 def _is_path(path: str) -> bool:

@@ -12,13 +12,13 @@ from command_line import Outcome
 import etconfig
 
 CLI = Callable[..., Outcome]
-OPTIONS_OF_CPU = "write ReferenceCpuBackend.OPTION; its options are accumulate, num_threads, scratch_bytes"
+OPTIONS_OF_CPU = "write ReferenceCpuBackend.OPTION; `etconfig schema ReferenceCpuBackend` lists its options"
 LIST = "`etconfig backends` lists the backends, `etconfig schema BACKEND` their options"
 
 PATHS = {
     "core=1": "write ReferenceNpuBackend.core=1",
     "cor=1": "write ReferenceNpuBackend.core=1",
-    "forward.X.core=1": "write forward:X.core=1",
+    "forward.X.core=1": LIST,
     "forward/ReferenceNpuBackend/core=1": "write forward:ReferenceNpuBackend.core=1",
     "forward:core=1": "write forward:ReferenceNpuBackend.core=1",
     "forward@left:core=1": "write forward@left:ReferenceNpuBackend.core=1",

@@ -234,7 +234,7 @@ class TestMistakesInOverrides:
                 {"ReferenceNpuBackend": 3},
                 "'ReferenceNpuBackend' is not an option path; expected [METHOD[@INSTANCE]:]BACKEND.OPTION, "
                 "for example forward@camera0:NpuBackend.core",
-                "write ReferenceNpuBackend.OPTION; its options are core, fault, power_mode, precision",
+                "write ReferenceNpuBackend.OPTION; `etconfig schema ReferenceNpuBackend` lists its options",
             ),
         ],
     )
