@@ -6,9 +6,8 @@ import subprocess
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
 from c_interface import Device, build_library
-from device_programs import SANITIZED, compile_device_program
+from device_programs import SANITIZED, compile_device_program, device_program
 from resolving import make_facts, make_layer
 from wired_options import WiredOptions
 
@@ -36,11 +35,8 @@ SPEC = BackendSpec(
 )
 
 
-@pytest.fixture(scope="module")
-def reader(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The program that prints the configurations of a bundle."""
-    target = tmp_path_factory.mktemp("configurations") / "configurations"
-    return compile_device_program("configurations.cpp", target, "-O1", *SANITIZED)
+reader = device_program("configurations.cpp", "-O1", *SANITIZED)
+"""The program that prints the configurations of a bundle."""
 
 
 def resolved(layer: Layer, cores: int = 4) -> Resolution:

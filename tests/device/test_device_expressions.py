@@ -6,14 +6,10 @@ from pathlib import Path
 
 import pytest
 from device_expressions import check_same_explanations
-from device_programs import SANITIZED, compile_device_program
+from device_programs import SANITIZED, device_program
 
-
-@pytest.fixture(scope="module")
-def explainer(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The program that explains all expressions of a bundle, with sanitizers."""
-    target = tmp_path_factory.mktemp("explain") / "explain"
-    return compile_device_program("explain_expressions.cpp", target, "-O1", *SANITIZED)
+explainer = device_program("explain_expressions.cpp", "-O1", *SANITIZED)
+"""The program that explains all expressions of a bundle, with sanitizers."""
 
 
 class TestRandomExpressions:

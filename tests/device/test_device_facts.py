@@ -14,7 +14,7 @@ import pytest
 from bundle_tables import list_tables, named_tables
 from captured_trees import TREES
 from device_facts import NVML, ONLY_IN_PYTHON, detected_in_cpp, python_sheet, restored_tree
-from device_programs import SANITIZED, compile_device_program, run_device_program
+from device_programs import SANITIZED, device_program, run_device_program
 from fact_mutations import mutate
 
 from etconfig.device import device_include_dir
@@ -29,15 +29,11 @@ MUTANTS = 200
 ETDEVICE = device_include_dir().parent / "etdevice" / "main.cpp"
 
 
-@pytest.fixture(scope="module")
-def facts(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The program that prints a sheet, with sanitizers."""
-    return compile_device_program("facts.cpp", tmp_path_factory.mktemp("facts") / "facts", "-O1", *SANITIZED)
+facts = device_program("facts.cpp", "-O1", *SANITIZED)
+"""The program that prints a sheet, with sanitizers."""
 
 
-@pytest.fixture(scope="module")
-def etdevice(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return compile_device_program(str(ETDEVICE), tmp_path_factory.mktemp("etdevice") / "etdevice", "-O0")
+etdevice = device_program(str(ETDEVICE), "-O0")
 
 
 class TestTrees:

@@ -10,7 +10,7 @@ from random import Random
 import pytest
 from bundle_tables import named_tables
 from device_comparison import Batch
-from device_programs import SANITIZED, compile_device_program
+from device_programs import SANITIZED, device_program
 
 from etconfig.device import device_include_dir
 from etconfig.device.bundle.bundle_writer import write_tables
@@ -190,11 +190,8 @@ def verdict_of_python(path: Path) -> bool | None:
     return True
 
 
-@pytest.fixture(scope="module")
-def etdevice(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The program, with sanitizers."""
-    target = tmp_path_factory.mktemp("etdevice") / "etdevice"
-    return compile_device_program(str(ETDEVICE), target, *SANITIZED)
+etdevice = device_program(str(ETDEVICE), *SANITIZED)
+"""The program, with sanitizers."""
 
 
 class TestSheets:

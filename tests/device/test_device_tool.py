@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from device_programs import SANITIZED, compile_device_program
+from device_programs import SANITIZED, compile_device_program, device_program
 from plugin_data import write_distribution
 
 import etconfig
@@ -83,10 +83,7 @@ def sheet(**facts: object) -> str:
     return json.dumps({"etconfig_fact_sheet": 1, "facts": values})
 
 
-@pytest.fixture(scope="module")
-def etdevice(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    target = tmp_path_factory.mktemp("etdevice") / "etdevice"
-    return compile_device_program(str(ETDEVICE), target, *SANITIZED)
+etdevice = device_program(str(ETDEVICE), *SANITIZED)
 
 
 @pytest.fixture

@@ -10,19 +10,15 @@ from pathlib import Path
 import pytest
 from bundle_tables import list_tables, named_tables, small_tables, text_tables
 from device_mutants import accepted_in_cpp, accepted_in_python, check_same_verdicts, wrong_bundles
-from device_programs import SANITIZED, compile_device_program
+from device_programs import SANITIZED, device_program
 from limit_bundles import limits
 
 from etconfig.device.bundle.bundle_writer import write_tables
 from etconfig.device.bundle.row_fields import NONE
 from etconfig.device.bundle.step_counter import counted
 
-
-@pytest.fixture(scope="module")
-def verifier(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The program that opens bundles and uses those that it accepts, with sanitizers."""
-    target = tmp_path_factory.mktemp("verify") / "verify"
-    return compile_device_program("verify_bundles.cpp", target, "-O1", *SANITIZED)
+verifier = device_program("verify_bundles.cpp", "-O1", *SANITIZED)
+"""The program that opens bundles and uses those that it accepts, with sanitizers."""
 
 
 class TestDamagedBundles:

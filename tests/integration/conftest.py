@@ -126,6 +126,27 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
     forget_plugin_modules()
 
 
+NPU_PLUGIN = """
+from etconfig.plugin.v1 import ApiRange, BackendSpec, hookimpl
+from npu import NpuOptions
+
+@hookimpl
+def etconfig_backend(request):
+    return BackendSpec(id=request.name, doc="An NPU.", options=NpuOptions, api=ApiRange(1, 1))
+"""
+
+
+@pytest.fixture
+def npu_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Install `NpuBackend`, whose options are of every type."""
+    site = tmp_path / "site"
+    write_distribution(site, "acme_npu-1.0.dist-info", "[etconfig.backends]\nNpuBackend = npu_plugin\n")
+    (site / "npu_plugin.py").write_text(NPU_PLUGIN)
+    monkeypatch.syspath_prepend(str(site))
+    yield
+    sys.modules.pop("npu_plugin", None)
+
+
 @pytest.fixture(scope="session")
 def api1_directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The directory in which pip installed the wheels of the plugins that were built for plugin API 1."""

@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import accumulate
 from pathlib import Path
 
 import pytest
 from mistakes import StoredMistake, stored_mistakes
-from plugin_data import write_distribution
 
 from etconfig import Diagnostic, Installation
 from etconfig.app.validating.fixing import fix_files
 from etconfig.app.validating.validation import validate_file
-
-PLUGIN = """
-from etconfig.plugin.v1 import ApiRange, BackendSpec, hookimpl
-from npu import NpuOptions
-
-@hookimpl
-def etconfig_backend(request):
-    return BackendSpec(id=request.name, doc="An NPU.", options=NpuOptions, api=ApiRange(1, 1))
-"""
 
 Validate = Callable[[str], "tuple[Diagnostic, ...]"]
 
@@ -33,19 +22,14 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def validate(path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Validate]:
-    """Validate a text where `NpuBackend` is installed, whose options are of every type."""
-    site = path.parent / "site"
-    write_distribution(site, "acme_npu-1.0.dist-info", "[etconfig.backends]\nNpuBackend = npu_of_mistakes\n")
-    (site / "npu_of_mistakes.py").write_text(PLUGIN)
-    monkeypatch.syspath_prepend(str(site))
+def validate(path: Path, npu_installed: None) -> Validate:
+    """Validate a text where `NpuBackend` is installed."""
 
     def check(text: str) -> tuple[Diagnostic, ...]:
         path.write_text(text, "utf-8")
         return validate_file(path, Installation(path.parent))
 
-    yield check
-    sys.modules.pop("npu_of_mistakes", None)
+    return check
 
 
 @pytest.mark.parametrize(

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from mistakes import CPU, HEAD, NPU, WHEN, Mistake, stored_mistakes
-from plugin_data import write_distribution
 from syntax_mistakes import SYNTAX_MISTAKES
 from table_mistakes import TABLE_MISTAKES
 
@@ -17,14 +15,6 @@ from etconfig import Diagnostic, Installation
 from etconfig.app.validating.fixing import apply_fixes
 from etconfig.app.validating.validation import validate_file
 
-PLUGIN = """
-from etconfig.plugin.v1 import ApiRange, BackendSpec, hookimpl
-from npu import NpuOptions
-
-@hookimpl
-def etconfig_backend(request):
-    return BackendSpec(id=request.name, doc="An NPU.", options=NpuOptions, api=ApiRange(1, 1))
-"""
 SUGGESTION = re.compile(
     r"""did\ you\ mean\ (?!.*\ or\ )  # several names are a choice
     |^write\ (?!.*(?:,\ such\ as|[A-Z]{4}))  # a placeholder is not a suggestion
@@ -110,13 +100,11 @@ Check = Callable[[str, str], "tuple[Diagnostic, ...]"]
 
 
 @pytest.fixture
-def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, installed: Callable[..., None]) -> Iterator[Check]:
+def check(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, installed: Callable[..., None], npu_installed: None
+) -> Check:
     """Validate a text in a file, beside a profile `app/phone`, with backends of all types of options."""
     installed("acme-dsp")
-    site = tmp_path / "site"
-    write_distribution(site, "acme_npu-1.0.dist-info", "[etconfig.backends]\nNpuBackend = npu_of_names\n")
-    (site / "npu_of_names.py").write_text(PLUGIN)
-    monkeypatch.syspath_prepend(str(site))
     place = tmp_path / "place"
     (place / "profiles" / "app").mkdir(parents=True)
     (place / "profiles" / "app" / "phone.toml").write_text('[profile]\nname = "app/phone"\n')
@@ -128,8 +116,7 @@ def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, installed: Callable[.
         Path(file).unlink()  # a project file would be heeded for the next one
         return found
 
-    yield validate
-    sys.modules.pop("npu_of_names", None)
+    return validate
 
 
 def unfixed(check: Check, file: str, text: str) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from compilers import compiled, system_compiler
@@ -21,6 +21,17 @@ def compile_device_program(source: str, target: Path, *flags: str, compiler: str
     """Compile `tests/data/device/SOURCE`, with all warnings as errors, without exceptions and RTTI."""
     command = [compiler or system_compiler(), *STRICT, f"-I{device_include_dir()}", *flags]
     return compiled([*command, SOURCES / source], target)
+
+
+def device_program(source: str, *flags: str) -> Any:
+    """Return the fixture of a program that is compiled once for a module of tests."""
+
+    @pytest.fixture(scope="module")
+    def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+        name = Path(source).stem
+        return compile_device_program(source, tmp_path_factory.mktemp(name) / name, *flags)
+
+    return program
 
 
 class Toolchain(NamedTuple):
