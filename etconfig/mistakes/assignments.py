@@ -58,12 +58,7 @@ def value_problem(problem: OptionProblem, info: OptionInfo, assignment: Assignme
         return _special_table(found, raw, span)
     if found.fix is None and _means_default(raw, info):
         return _without_value(found, info, raw)
-    return _quoted_expression(found, raw, span) if isinstance(raw, str) and found.fix is None else found
-
-
-def _quoted_expression(found: Diagnostic, raw: str, span: Span) -> Diagnostic:
-    """Advise for a text that would be right as an expression."""
-    if names_a_fact(raw) and "{" not in raw:
+    if isinstance(raw, str) and found.fix is None and names_a_fact(raw) and "{" not in raw:
         help = f"write {{ expr = {span.underlined or '...'} }}"
         return replace(found, help=help, fix=Rewriting(raw, "{ expr = {} }").at(found.spans[0]))
     return found

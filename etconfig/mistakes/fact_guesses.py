@@ -90,23 +90,18 @@ def _has_namespace(names: Iterable[str], namespace: str) -> bool:
 def _typo(hidden: str, names: tuple[str, ...]) -> str | None:
     """Return the name nearest by edits, if it has all digits and is near enough to be a typo; else None.
 
-    A namespace that exists is not a typo of another one: `cpu.count` does not mean `gpu.count`. A missing or
-    needless index counts as one edit.
+    A namespace that exists is not a typo of another one: `cpu.count` does not mean `gpu.count`.
     """
-    namespace = hidden.partition(".")[0]
-    is_known = _has_namespace(names, namespace)
-    plain, limit = hidden.replace(_INFIX, ""), max(1, len(hidden) // _LETTERS_PER_EDIT)
-    best, least = None, limit + 2
-    for name in names:
-        other = name.replace(_INFIX, "")
-        is_elsewhere = is_known and not name.startswith(f"{namespace}.")
-        if is_elsewhere or abs(len(plain) - len(other)) > limit or _digits(name) != _digits(hidden):
-            continue
-        distance = edit_distance(plain, other, limit)
-        if distance <= limit:
-            distance += name.count(INDEX) != hidden.count(INDEX)
-            best, least = (name, distance) if distance < least else (best, least)
-    return best
+    namespace, limit = hidden.partition(".")[0], max(1, len(hidden) // _LETTERS_PER_EDIT)
+    own = f"{namespace}." if _has_namespace(names, namespace) else ""
+    plain = {
+        name.replace(_INFIX, ""): name
+        for name in names
+        if name.startswith(own) and _digits(name) == _digits(hidden)
+    }
+    written = hidden.replace(_INFIX, "")
+    guess = written if written in plain else nearest(written, plain)
+    return plain[guess] if guess and edit_distance(written, guess, limit) <= limit else None
 
 
 def _digits(name: str) -> str:
