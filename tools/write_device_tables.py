@@ -14,7 +14,7 @@ from pathlib import Path
 
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.detecting import device_text
-from etconfig.facts.detecting.detectors import BUILTIN_DETECTORS, cpuinfo, device_names, macos
+from etconfig.facts.detecting.detectors import BUILTIN_DETECTORS, accelerator_names, cpuinfo, macos
 from etconfig.facts.registry import _MISNOMERS, FactInfo, FactType
 
 DIRECTORY = Path(__file__).parents[1] / "etconfig/device/include/etconfig/facts"
@@ -166,9 +166,9 @@ def name_header() -> str:
         + packed("kX86Vendors", cpuinfo._X86_VENDORS.items())
         + packed("kArmImplementers", hexadecimal(cpuinfo._ARM_IMPLEMENTERS))
         + packed("kArmParts", hexadecimal(cpuinfo._ARM_PARTS))
-        + packed("kDeviceVendors", device_names.VENDORS.items())
-        + packed("kGpus", device_names.GPUS.items())
-        + packed("kNpus", device_names.NPUS.items())
+        + packed("kDeviceVendors", accelerator_names.VENDORS.items())
+        + packed("kGpus", accelerator_names.GPUS.items())
+        + packed("kNpus", accelerator_names.NPUS.items())
         + packed("kAppleFeatures", macos._ARM_FEATURES.items())
         + packed("kIntelFeatures", macos._INTEL_FEATURES.items())
         + packed("kArchitectures", _MISNOMERS["cpu.arch"].items())

@@ -36,17 +36,17 @@ LATER = 20.0
 RUN = """
 import kit_checks, sys
 from etconfig.conformance.runner import isolated_process
-worker.EXIT_SECONDS = {exit_seconds}
-worker.all_checks = lambda: [kit_checks.made(getattr(kit_checks, {name!r}))]
-worker.run_requested_check()
+isolated_process.EXIT_SECONDS = {exit_seconds}
+isolated_process.all_checks = lambda: [kit_checks.made(getattr(kit_checks, {name!r}))]
+isolated_process.run_requested_check()
 """
 
 
 FORKING = """
 import kit_checks, sys
-from etconfig.conformance.runner import forking, worker
-worker.EXIT_SECONDS = {exit_seconds}
-worker.all_checks = lambda: [kit_checks.made(getattr(kit_checks, {name!r}))]
+from etconfig.conformance.runner import forking, isolated_process
+isolated_process.EXIT_SECONDS = {exit_seconds}
+isolated_process.all_checks = lambda: [kit_checks.made(getattr(kit_checks, {name!r}))]
 forking.serve_orders()
 """
 
@@ -161,11 +161,11 @@ def seeing(what: str) -> str:
     return f"""
 import os, sys, tempfile, threading
 from etconfig.conformance.kit.outcomes import CheckFailedError
-from etconfig.conformance.runner import forking, worker
+from etconfig.conformance.runner import forking, isolated_process
 import kit_checks
 def see(subject):
     raise CheckFailedError(str({what}))
-worker.all_checks = lambda: [kit_checks.made(see)]
+isolated_process.all_checks = lambda: [kit_checks.made(see)]
 forking.serve_orders()
 """
 

@@ -15,11 +15,11 @@ from kit_checks import failing, inapplicable, made, passing
 from etconfig.base.written_files import FilesOfRun
 from etconfig.conformance.checks import check_catalog as catalog
 from etconfig.conformance.kit.outcomes import CheckFailedError
-from etconfig.conformance.runner import lowering_process, report, runner, suite, worker
+from etconfig.conformance.runner import isolated_process, kit_report, lowering_process, runner, suite
 from etconfig.conformance.subject import lowering
 from etconfig.conformance.subject.subject import Subject
 
-IMPORTED_BEFORE_PATCHING = (suite, worker)
+IMPORTED_BEFORE_PATCHING = (suite, isolated_process)
 """Modules that would keep the four checks if they were imported while the catalog has them."""
 
 CHECKS = (
@@ -33,7 +33,7 @@ CHECKS = (
 @pytest.fixture
 def four_checks(monkeypatch: pytest.MonkeyPatch) -> None:
     """The kit has four checks, one of which fails."""
-    for module in (catalog, runner, report):
+    for module in (catalog, runner, kit_report):
         monkeypatch.setattr(module, "all_checks", lambda: CHECKS)
 
 
@@ -73,7 +73,7 @@ class TestConformance:
         self, cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         both = (made(failing, "first", level=0), made(failing, "second", level=1))
-        for module in (catalog, runner, report):
+        for module in (catalog, runner, kit_report):
             monkeypatch.setattr(module, "all_checks", lambda: both)
         assert cli("conformance", "ReferenceCpuBackend").stdout.splitlines()[:5] == [
             "L0 loads",
@@ -89,7 +89,7 @@ class TestConformance:
         def failing_twice(subject: Subject) -> None:
             raise CheckFailedError("first " + "and long " * 12 + "\nsecond")
 
-        for module in (catalog, runner, report):
+        for module in (catalog, runner, kit_report):
             monkeypatch.setattr(module, "all_checks", lambda: (made(failing_twice, "twice", level=0),))
         lines = cli("conformance", "ReferenceCpuBackend").stdout.splitlines()
         assert [line.split()[0] for line in lines[2:5]] == ["first", "long", "second"]
@@ -133,7 +133,7 @@ class TestConformance:
             made(passing, "leaks", rests_on=("runs",)),
             made(passing, "tip", rests_on=("isolates",)),
         )
-        for module in (catalog, runner, report):
+        for module in (catalog, runner, kit_report):
             monkeypatch.setattr(module, "all_checks", lambda: based)
         done = cli("conformance", BACKEND, "--check", "leaks")
         assert done.status == 0

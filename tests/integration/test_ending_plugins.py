@@ -77,7 +77,7 @@ CAUSES = ("KeyboardInterrupt", "its import raised SystemExit: it calls os._exit(
 
 FORKS = """\
 import json, os, sys
-from etconfig.cli.startup import group, main
+from etconfig.cli.startup import command_group, main
 from etconfig.app.programs import api
 from etconfig.app.configuring import configuration
 from etconfig.app.installation import installation
