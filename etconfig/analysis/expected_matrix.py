@@ -55,15 +55,15 @@ class MatrixDifference:
         """The thing that differs: the path of the option, or `profile` or `device`."""
         return self.option or self.part
 
-    def diagnostic(self) -> Diagnostic:
+    def diagnostic(self, *, names_device: bool = True) -> Diagnostic:
         """Return the difference as a problem at its place in the file."""
         if self.part == "device":
             is_new = self.expected is None
-            message = f"{self.device}: the device is {'not in the file' if is_new else 'gone'}"
+            message = f"the device is {'not in the file' if is_new else 'gone'}"
         else:
             expected, got = (ABSENT_TEXT if side is None else side for side in (self.expected, self.got))
-            message = f"{self.device}: {self.subject}: expected {expected}, got {got}"
-        return _mismatch(message, self.span, "it is")
+            message = f"{self.subject}: expected {expected}, got {got}"
+        return _mismatch(f"{self.device}: {message}" if names_device else message, self.span, "it is")
 
     def to_jsonable(self) -> dict[str, Any]:
         """Return the difference as plain data, with the values as texts."""
@@ -149,7 +149,7 @@ def mismatch_summary(path: Path, differences: Sequence[MatrixDifference]) -> Dia
 
 
 def _mismatch(message: str, span: Span, intended: str) -> Diagnostic:
-    help = f"if {intended} intended, write the file again: --write-expect {span.file}"
+    help = f"if {intended} intended, write the file again with `etconfig matrix --write-expect {span.file}`"
     return Diagnostic(code="matrix-mismatch", message=message, spans=(span,), help=help)
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from etconfig.analysis.device_matrix import DeviceMatrix, MatrixDevice
 from etconfig.analysis.expected_matrix import ExpectedMatrix, load_expected
 from etconfig.app.configuring.project_tests import (
     OUTCOMES,
@@ -16,6 +17,7 @@ from etconfig.app.configuring.project_tests import (
     TestOutcome,
     TestTrial,
     check_tests,
+    missing_expected,
 )
 from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic, Severity, did_you_mean, on_devices
@@ -26,13 +28,12 @@ from etconfig.report.has_view import HasView
 from etconfig.report.model import Table, View, count_text, shown_names
 
 if TYPE_CHECKING:
-    from etconfig.analysis.device_matrix import MatrixDevice
     from etconfig.app.installation.installation import Installation
-    from etconfig.profile.profile import Reference
 
 OUTCOME_MARKS = {"failed": "error", "undecided": "error", "skipped": "off"}
 """The style of each outcome on a page."""
 _NO_METHOD = "none of its methods has the backends whose options it reads"
+_EVERYWHERE = "on every device"
 _FAILED = ("failed-test", "does not hold", "change the options of these devices, or the test")
 _UNDECIDED = (
     "undecided-test",
@@ -74,12 +75,14 @@ class TestReport(HasView):
     Attributes:
         results: The results, device by device.
         untried: The warning for each test that no device tried, by its name.
+        resolution_notes: The warnings and notes of the devices' resolutions, each once with its devices.
     """
 
     __test__ = False
 
     results: Sequence[TestResult]
     untried: Mapping[str, Diagnostic]
+    resolution_notes: Sequence[Diagnostic] = ()
 
     @property
     def problems(self) -> list[Diagnostic]:
@@ -89,7 +92,7 @@ class TestReport(HasView):
             for problem in each.problems:
                 found.setdefault(problem, {})[each.device] = None
         devices = {each.device for each in self.results}
-        return [*on_devices(found, len(devices)), *self.untried.values()]
+        return [*on_devices(found, len(devices), _EVERYWHERE), *self.untried.values()]
 
     @property
     def bad(self) -> Sequence[TestResult]:
@@ -101,8 +104,10 @@ class TestReport(HasView):
         """One line that counts the tests that hold on each device, and the devices on which all hold."""
         tests = dict.fromkeys(each.test for each in self.results)
         devices = dict.fromkeys(each.device for each in self.results)
-        good_tests = len(tests) - len({each.test for each in self.bad}.union(self.untried))
-        good_devices = len(devices) - len({each.device for each in self.bad})
+        lost = {each.device for each in self.bad if each.test == RESOLVES}
+        bad = [*self.bad, *(each for each in self.results if each.device in lost)]
+        good_tests = len(tests) - len({each.test for each in bad}.union(self.untried))
+        good_devices = len(devices) - len({each.device for each in bad})
         verb = "holds" if 1 in (good_tests, len(tests)) else "hold"
         return (
             f"{good_tests:,} of {count_text(len(tests), 'test')} {verb} on every device; "
@@ -149,47 +154,35 @@ class TestReport(HasView):
         return View(title="Tests", lines=[self.summary], tables=tables)
 
 
-def expected_files(installation: Installation) -> Sequence[Path]:
-    """Return the path of the file that `expect` in the project file names, if it names one.
-
-    Raises:
-        ConfigError: the project file is wrong.
-    """
-    return [file for _, file in _expect(installation)]
-
-
 def project_expected(installation: Installation) -> ExpectedMatrix | None:
     """Return the options that the file of `expect` in the project file names; None without one.
 
     Raises:
-        ConfigError: the file is wrong.
+        ConfigError: the project file or that file is wrong.
     """
-    for expect, file in _expect(installation):
-        if file.exists():
-            return load_expected(file)
-        message = f"there is no file {expect.target!r}"
-        help = f"write it: etconfig matrix --write-expect {expect.target}"
-        problem = Diagnostic(code="unreadable-file", message=message, spans=(expect.span,), help=help)
-        raise ProfileError(diagnostics=(problem,))
-    return None
-
-
-def _expect(installation: Installation) -> Iterator[tuple[Reference, Path]]:
-    """Yield `expect` of the project file and its path, if it is there."""
     project, path = installation.project, installation.project_path
-    if project is not None and project.expect is not None and path is not None:
-        yield project.expect, path.parent / project.expect.target
+    if project is None or project.expect is None or path is None:
+        return None
+    file = Path(os.path.relpath(path.parent / project.expect.target))
+    if not file.exists():
+        raise ProfileError(diagnostics=(missing_expected(project.expect),))
+    return load_expected(file)
 
 
 def tests_on(
-    devices: Iterable[MatrixDevice], installation: Installation, expected: ExpectedMatrix | None
+    devices: Iterable[MatrixDevice],
+    installation: Installation,
+    expected: ExpectedMatrix | None,
+    *,
+    has_every_device: bool,
 ) -> TestReport:
-    """Run the tests of the project file on devices that are resolved.
+    """Run the tests of the project file on devices that are resolved. A device that is not skips the tests.
 
     Args:
         devices: The devices.
         installation: The project.
         expected: The options that devices should get.
+        has_every_device: False if the user chose the devices, so that only those in both are compared.
 
     Raises:
         ConfigError: the project file, or a test, is wrong.
@@ -199,20 +192,30 @@ def tests_on(
     results: list[TestResult] = []
     rows: list[MatrixDevice] = []
     methods: dict[str, None] = {}
+    known: set[str] = set()
     for row in devices:
         rows.append(row.result)
         errors = tuple(each for each in row.problems if each.is_error)
         results.append(_result(RESOLVES, row.device, errors))
-        if row.resolution is not None:
-            options = tests.on(row.resolution)
-            results += (_tried(each, options, row.device) for each in tests)
-            methods |= dict.fromkeys(each.method for each in row.resolution)
-    skipped = {each.test for each in results if each.outcome == "skipped"}
-    skipped -= {each.test for each in results if each.outcome != "skipped"}
-    untried = {each.test.name: _untried(each.test, methods) for each in tests if each.test.name in skipped}
-    results += [] if expected is None else _compared(expected, rows)
+        if row.resolution is None:
+            names = (each.test.name for each in tests)
+            results += (TestResult(test=name, device=row.device, outcome="skipped") for name in names)
+            continue
+        options = tests.on(row.resolution)
+        results += (_tried(each, options, row.device) for each in tests)
+        methods |= dict.fromkeys(each.method for each in row.resolution)
+        known.update(row.resolution.facts.values)
+    tried = {each.test for each in results if each.outcome != "skipped"}
+    untried = {
+        each.test.name: _untried(each.test, methods, known)
+        for each in tests
+        if each.test.name not in tried and not any(row.has_errors for row in rows)
+    }
+    results += [] if expected is None else _compared(expected, rows, has_every_device=has_every_device)
     order = {row.device: at for at, row in enumerate(rows)}
-    return TestReport(sorted(results, key=lambda each: order.get(each.device, len(order))), untried)
+    found = DeviceMatrix(rows).problems
+    notes = on_devices({each: found[each] for each in found if not each.is_error}, len(rows), _EVERYWHERE)
+    return TestReport(sorted(results, key=lambda each: order.get(each.device, len(order))), untried, notes)
 
 
 def _result(test: str, device: str, problems: Sequence[Diagnostic]) -> TestResult:
@@ -220,14 +223,19 @@ def _result(test: str, device: str, problems: Sequence[Diagnostic]) -> TestResul
     return TestResult(test=test, device=device, outcome=outcome, problems=tuple(problems))
 
 
-def _compared(expected: ExpectedMatrix, rows: Sequence[MatrixDevice]) -> Iterator[TestResult]:
-    from etconfig.analysis.device_matrix import DeviceMatrix
-
+def _compared(
+    expected: ExpectedMatrix, rows: Sequence[MatrixDevice], *, has_every_device: bool
+) -> Iterator[TestResult]:
     found: dict[str, list[Diagnostic]] = {row.device: [] for row in rows}
     for each in expected.differences(DeviceMatrix(rows)):
-        found.setdefault(each.device, []).append(each.diagnostic())
+        if has_every_device or each.part != "device":
+            found.setdefault(each.device, []).append(each.diagnostic(names_device=False))
+    uncompared = {row.device for row in rows if row.has_errors or row.device not in expected.devices}
     for device, problems in found.items():
-        yield _result(EXPECTED, device, problems)
+        if problems or device not in uncompared:
+            yield _result(EXPECTED, device, problems)
+        else:
+            yield TestResult(test=EXPECTED, device=device, outcome="skipped")
 
 
 def _tried(checked: CheckedTest, options: OptionsUnderTest, device: str) -> TestResult:
@@ -241,15 +249,20 @@ def _tried(checked: CheckedTest, options: OptionsUnderTest, device: str) -> Test
     return TestResult(test=test.name, device=device, outcome=outcome, problems=tuple(found), reason=reason)
 
 
-def _untried(test: DeviceTest, methods: Collection[str]) -> Diagnostic:
+def _untried(test: DeviceTest, methods: Collection[str], known: Collection[str]) -> Diagnostic:
     help = "`where` holds on none, or no method has the backend whose options it names; add a device"
-    if not any(fnmatchcase(method, pattern) for method in methods for pattern in test.methods):
-        guess = did_you_mean(next(iter(test.methods), ""), methods)
-        help = guess or f"`methods` names none of {shown_names(methods)}"
+    span = test.assertion.span
+    unknown = [] if test.where is None else [each for each in sorted(test.where.facts) if each not in known]
+    if unknown:
+        help = f"`where` needs {shown_names(unknown)}, which no device has; add it to the sheets"
+    if test.methods and not any(map(test.is_for, methods)):
+        wrong, span = test.methods[0].target, test.methods[0].span
+        guess = did_you_mean(wrong, methods)
+        help = f"{guess or f'there are {shown_names(methods)}'}; no method is called {wrong!r}"
     return Diagnostic(
         code="untried-test",
         message=f"no device tries the test {test.name!r}",
-        spans=(test.assertion.span,),
+        spans=(span,),
         severity=Severity.WARNING,
         help=help,
     )

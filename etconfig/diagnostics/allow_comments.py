@@ -94,7 +94,9 @@ def code_problem(code: str, span: Span) -> Diagnostic | None:
         fix = guessed_fix(code, nearest(code, CODES), CODES, span)
         return _problem(f"no finding has the code {code!r}", span, help, fix)
     if code in ALWAYS_ERRORS:
-        return _problem(f"{code} is always an error", span, "repair what it names; it guards your devices")
+        return _problem(
+            f"{code} is always an error", span, "leave out the code, and repair what the error names"
+        )
     return None
 
 

@@ -112,7 +112,7 @@ CODES: Mapping[str, CodeInfo] = _codes(
     ("ambiguous-profile", "Several unrelated profiles match this device."),
     # rules
     ("invalid-rule", "A rule or comment names no code or level, or a fixed one.", "error", "guess"),
-    ("unused-allowance", "A comment allows a finding that is not there.", "warning"),
+    ("unused-allowance", "A comment or rule is for a finding or file that is not there.", "warning"),
     # models
     ("unknown-model", "There is no model of this name.", "error, note", "guess"),
     ("duplicate-model", "Two files declare a model of the same name."),

@@ -26,12 +26,13 @@ ALWAYS_ERRORS = frozenset(
         "extends-outside-tree",
         "extends-too-deep",
         "invalid-rule",
+        "invalid-toml",
         "invisible-character",
         "untrusted-file",
     }
 )
 """The codes whose level nobody can change: they guard against files of strangers and against texts that look
-like others, and the rules themselves."""
+like others, and the rules themselves. Of a file that is not TOML, nothing else is known."""
 
 
 @record(frozen=True)
@@ -71,6 +72,8 @@ class Rules:
     def level(self, problem: Diagnostic) -> Severity | None:
         """Return the level of a finding."""
         file = problem.spans[0].file if problem.spans else None
+        if problem.code == "unreadable-file" and problem.spans and problem.spans[0].text is None:
+            return problem.severity  # the place is the file itself, of which nothing was checked
         levels = self.levels if file is None or not self.of_files else self._in_file(file)
         return levels.get(problem.code, problem.severity)
 

@@ -155,8 +155,8 @@ class Session:
     @cached_property
     def options_and_facts(self) -> OptionsAndFacts:
         """The names that a test may read."""
-        specs = {each.id: each for each in self._specs()}
-        return OptionsAndFacts(self.installation.fact_registry, specs, specs.get)
+        found = self.installation
+        return OptionsAndFacts(found.fact_registry, found.backend_ids, found.plugins.backend_spec)
 
     def configured(self, path: Path) -> tuple[Configuration, Resolution] | None:
         """Return the configuration with a profile or project file, and its arguments; None if it is wrong."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from functools import partial
 
 from etconfig.base.records import record
@@ -28,40 +29,50 @@ class DeviceTest:
         name: Its name, which no other test has.
         where: The devices that it is for, as a condition on facts; None for every device.
         assertion: The condition on options and facts, not yet checked: that needs the schemas.
-        methods: The names of the methods that it is for, or patterns of them.
+        methods: The names of the methods that it is for, or patterns of them; None for all.
     """
 
     name: str
     where: Expression | None = None
     assertion: Reference
-    methods: tuple[str, ...] = ("*",)
+    methods: tuple[Reference, ...] | None = None
+
+    def is_for(self, method: str) -> bool:
+        """Return True if it is for this method."""
+        return self.methods is None or any(fnmatchcase(method, each.target) for each in self.methods)
 
 
 def read_tests(section: TomlTable, expressions: ExpressionParser) -> tuple[DeviceTest, ...]:
-    """Read the tests; their problems are added to the problems of the table."""
-    found: dict[str, DeviceTest] = {}
+    """Read the tests; their problems are added to the problems of the table.
+
+    A test whose name is wrong is returned, too, so that the rest of it is checked in the same run.
+    """
+    found: list[DeviceTest] = []
+    names = {RESOLVES, EXPECTED}
     for table in section.array_of_tables("test"):
         table.check_keys(("name", "where", "assert", "methods"), "test")
         table.require("name", "a report calls the test by it")
         table.require("assert", _HELP)
         name, assertion = table.string("name"), table.string("assert", _HELP)
         where = _condition(table, expressions)
-        if not name or assertion is None:
-            if name == "":
-                table.report("invalid-name", "a test needs a name", table.value_span("name"))
-            continue
-        if name in found or name in (RESOLVES, EXPECTED):
+        if name == "":
+            table.report("invalid-name", "a test needs a name", table.value_span("name"))
+        elif name in names:
             message = f"two tests are called {name!r}"
-            message += "" if name in found else ", of which etconfig adds one"
+            message += ", of which etconfig adds one" if name in (RESOLVES, EXPECTED) else ""
             table.report("invalid-name", message, table.value_span("name"), "give each a name")
-            continue
-        found[name] = DeviceTest(
-            name=name,
-            where=where,
-            assertion=Reference(assertion, partial(table.value_span, "assert")),
-            methods=tuple(table.strings("methods")) if "methods" in table.data else ("*",),
-        )
-    return tuple(found.values())
+        names.add(name or "")
+        if assertion is not None:
+            condition = Reference(assertion, partial(table.value_span, "assert"))
+            methods = read_names(table, "methods") if "methods" in table.data else None
+            found.append(DeviceTest(name=name or "", where=where, assertion=condition, methods=methods))
+    return tuple(found)
+
+
+def read_names(table: TomlTable, key: str) -> tuple[Reference, ...]:
+    """Read an array of strings with their places; empty if it is missing or wrong."""
+    names = enumerate(table.strings(key))
+    return tuple(Reference(name, partial(table.value_span, key, index)) for index, name in names)
 
 
 def _condition(table: TomlTable, expressions: ExpressionParser) -> Expression | None:

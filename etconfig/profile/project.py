@@ -14,9 +14,8 @@ from etconfig.diagnostics import CODES, Respelling, Severity, Span, nearest
 from etconfig.diagnostics.allow_comments import code_problem
 from etconfig.diagnostics.rules import LEVELS, FileRules, Rules
 from etconfig.expression import ExpressionParser
-from etconfig.profile.device_tests import DeviceTest, read_tests
+from etconfig.profile.device_tests import DeviceTest, read_names, read_tests
 from etconfig.profile.document import Document
-from etconfig.profile.layer import Layer
 from etconfig.profile.profile import Reference
 from etconfig.profile.settings import SETTINGS_KEYS, DocumentSettings, read_settings
 from etconfig.profile.table import TomlTable
@@ -138,6 +137,7 @@ class ProjectFile:
         plugins: Its choice of plugins.
         kernels: `[kernels.prefer]`: by operator, the distribution whose kernel serves it, or `etconfig`.
         rules: `[rules]`: the levels of findings.
+        rule_paths: The paths in `[[rules.files]]`, with their places.
         devices: Known devices, and fact sheets as paths, patterns or directories, relative to the file.
         tests: `[[test]]`: what must hold on each device.
         expect: The file of the options that devices should get; its path is relative to the file.
@@ -156,6 +156,7 @@ class ProjectFile:
     plugins: PluginChoices = field(default_factory=PluginChoices)
     kernels: Mapping[str, Reference] = field(default_factory=dict)
     rules: Rules = field(default_factory=Rules)
+    rule_paths: tuple[Reference, ...] = ()
     devices: tuple[Reference, ...] = ()
     tests: tuple[DeviceTest, ...] = ()
     expect: Reference | None = None
@@ -173,95 +174,45 @@ def parse_project(document: Document, expressions: ExpressionParser) -> ProjectF
         ProfileError: with every problem of the document.
     """
     root = TomlTable(document, (), document.data, [])
-    section = project_section(root)
-    if section is None:
-        project = ProjectFile(name=document.name)
-    else:
-        section.check_keys(_KEYS, "project")
-        project = ProjectFile(
-            name=document.name,
-            profile=_read_selection(section),
-            require_match=section.boolean("require_match", "write require_match = true, or leave it out"),
-            profile_path=_read_profile_path(section),
-            executor=read_executor(section),
-            executor_tables=read_executor_tables(section),
-            programs=_read_programs(section),
-            models=read_models_files(section),
-            plugins=_read_plugins(section),
-            kernels=_read_kernels(section),
-            rules=_read_rules(section),
-            devices=_read_names(section, "devices"),
-            tests=read_tests(section, expressions),
-            expect=_read_expect(section),
-            settings=read_settings(section, expressions, OriginKind.PROJECT),
-            values=section.data,
-        )
+    project = _read_project(root, expressions)
     if root.problems:
         raise root.error()
     return project
 
 
-def parse_plugin_choices(document: Document) -> PluginChoices:
-    """Read only `[plugins]`: the choice of plugins must be known before the facts that they add.
+def salvage_project(document: Document, expressions: ExpressionParser) -> ProjectFile:
+    """Return what can be read of a project file with problems, which are not reported again.
 
     Raises:
-        ProfileError: with every problem of that table.
+        ProfileError: there are more than are looked for at once.
     """
-    return _read_part(document, _read_plugins, PluginChoices())
+    return _read_project(TomlTable(document, (), document.data, []), expressions)
 
 
-def parse_kernel_preferences(document: Document) -> Mapping[str, Reference]:
-    """Read only `[kernels.prefer]`: a program runs without the facts that the rest of the file refers to.
-
-    Raises:
-        ProfileError: with every problem of that table.
-    """
-    return _read_part(document, _read_kernels, {})
-
-
-def parse_profile_path(document: Document) -> tuple[Reference, ...]:
-    """Read only `profile_path`: profiles are found also if something else is wrong with the file.
-
-    Raises:
-        ProfileError: with every problem of that key.
-    """
-    return _read_part(document, _read_profile_path, ())
-
-
-def parse_executor(document: Document) -> Reference | None:
-    """Read only `executor`: a program is loaded without the facts that the rest of the file refers to.
-
-    Raises:
-        ProfileError: with every problem of that key.
-    """
-    return _read_part(document, read_executor, None)
-
-
-def parse_executor_tables(document: Document) -> tuple[ExecutorTable, ...]:
-    """Read only the options of executors, which are checked when an executor is used.
-
-    Raises:
-        ProfileError: with every problem of those tables.
-    """
-    return _read_part(document, read_executor_tables, ())
-
-
-def parse_programs(document: Document) -> tuple[Reference, ...]:
-    """Read only `programs`.
-
-    Raises:
-        ProfileError: with every problem of that key.
-    """
-    return _read_part(document, _read_programs, ())
-
-
-def parse_rules(document: Document) -> Rules:
-    """Read only `[rules]`: findings have levels also if something else is wrong with the file.
-
-    Raises:
-        ProfileError: with every problem of that table.
-    """
-    return _read_part(document, _read_rules, Rules())
+def _read_project(root: TomlTable, expressions: ExpressionParser) -> ProjectFile:
+    section = project_section(root)
+    if section is None:
+        return ProjectFile(name=root.document.name)
+    section.check_keys(_KEYS, "project")
+    return ProjectFile(
+        name=root.document.name,
+        profile=_read_selection(section),
+        require_match=section.boolean("require_match", "write require_match = true, or leave it out"),
+        profile_path=read_names(section, "profile_path"),
+        executor=read_executor(section),
+        executor_tables=read_executor_tables(section),
+        programs=read_names(section, "programs"),
+        models=read_models_files(section),
+        plugins=read_plugins(section),
+        kernels=read_kernels(section),
+        rules=read_rules(section),
+        rule_paths=_read_rule_paths(section),
+        devices=read_names(section, "devices"),
+        tests=read_tests(section, expressions),
+        expect=_read_expect(section),
+        settings=read_settings(section, expressions, OriginKind.PROJECT),
+        values=section.data,
+    )
 
 
 def section_span(document: Document) -> Span | None:
@@ -276,26 +227,18 @@ def has_project_section(document: Document) -> bool:
     return project_section(root) is not None or bool(root.problems)
 
 
-def _read_part(document: Document, read: Callable[[TomlTable], _ValueT], otherwise: _ValueT) -> _ValueT:
+def parse_part(document: Document, read: Callable[[TomlTable], _ValueT], otherwise: _ValueT) -> _ValueT:
+    """Read a part of a project file, which counts also if something else is wrong, and without all facts.
+
+    Raises:
+        ProfileError: with every problem of that part.
+    """
     root = TomlTable(document, (), document.data, [])
     section = project_section(root)
     value = otherwise if section is None else read(section)
     if root.problems:
         raise root.error()
     return value
-
-
-def salvage_layer(document: Document, expressions: ExpressionParser, kind: OriginKind) -> Layer:
-    """Return those settings of a profile or project file with problems that can be read.
-
-    So its options are checked in the same run. Its other problems are not reported again, and a named
-    instance without a method counts as one of any method.
-    """
-    section = project_section(TomlTable(document, (), document.data, []))
-    if section is None:
-        return Layer(kind=kind, name=document.name)
-    settings = read_settings(section, expressions, kind)
-    return settings.to_layer(kind, document.name, dict.fromkeys(settings.inherited, "*"))
 
 
 def project_section(root: TomlTable) -> TomlTable | None:
@@ -333,14 +276,6 @@ def _read_expect(section: TomlTable) -> Reference | None:
     return None if path is None else Reference(path, partial(section.value_span, "expect"))
 
 
-def _read_profile_path(section: TomlTable) -> tuple[Reference, ...]:
-    return _read_names(section, "profile_path")
-
-
-def _read_programs(section: TomlTable) -> tuple[Reference, ...]:
-    return _read_names(section, "programs")
-
-
 def read_models_files(section: TomlTable) -> tuple[Reference, ...]:
     """Read `models`: the files with further models."""
     models = section.data.get("models")
@@ -358,15 +293,11 @@ def read_models_files(section: TomlTable) -> tuple[Reference, ...]:
             None if "model" in section.data else header_fix(section.document, names, meant),
         )
         return ()
-    return _read_names(section, "models")
+    return read_names(section, "models")
 
 
-def _read_names(section: TomlTable, key: str) -> tuple[Reference, ...]:
-    names = enumerate(section.strings(key))
-    return tuple(Reference(name, partial(section.value_span, key, index)) for index, name in names)
-
-
-def _read_rules(section: TomlTable) -> Rules:
+def read_rules(section: TomlTable) -> Rules:
+    """Read the levels of findings."""
     rules = section.table("rules", 'write [rules] with lines such as unusual-value = "off"')
     if rules is None:
         return Rules()
@@ -382,6 +313,12 @@ def _read_rules(section: TomlTable) -> Rules:
     )
 
 
+def _read_rule_paths(section: TomlTable) -> tuple[Reference, ...]:
+    rules = TomlTable(section.document, section.path, section.data, []).table("rules")  # checked before
+    tables = () if rules is None else rules.array_of_tables("files")
+    return tuple(path for table in tables for path in read_names(table, "paths"))
+
+
 def _read_levels(table: TomlTable, other: str) -> Mapping[str, Severity | None]:
     """Read the levels by code, beside one other key."""
     levels: dict[str, Severity | None] = {}
@@ -393,10 +330,12 @@ def _read_levels(table: TomlTable, other: str) -> Mapping[str, Severity | None]:
             table.add(wrong)
         elif not isinstance(level, str) or level not in LEVELS:
             known = ", ".join(f'"{each}"' for each in LEVELS)
+            span = table.value_span(code)
+            shown = repr(level) if isinstance(level, str) else span.underlined
             guess = nearest(level, LEVELS) if isinstance(level, str) else None
             guess = "warning" if level == "warn" else guess
-            message = f"{code} has no level {level!r}; levels are {known}"
-            span, help = table.value_span(code), None if guess is None else f"did you mean {guess!r}?"
+            message = f"{code} has no level {shown}; levels are {known}"
+            help = None if guess is None else f"did you mean {guess!r}?"
             fix = Respelling(level, guess).at(span) if guess is not None else None
             table.report("invalid-rule", message, span, help, fix)
         else:
@@ -404,7 +343,8 @@ def _read_levels(table: TomlTable, other: str) -> Mapping[str, Severity | None]:
     return levels
 
 
-def _read_kernels(section: TomlTable) -> Mapping[str, Reference]:
+def read_kernels(section: TomlTable) -> Mapping[str, Reference]:
+    """Read the preferred kernels, by operator."""
     kernels = section.table("kernels")
     if kernels is None:
         return {}
@@ -418,7 +358,8 @@ def _read_kernels(section: TomlTable) -> Mapping[str, Reference]:
     }
 
 
-def _read_plugins(section: TomlTable) -> PluginChoices:
+def read_plugins(section: TomlTable) -> PluginChoices:
+    """Read the choice of plugins."""
     plugins = section.table("plugins")
     if plugins is None:
         return PluginChoices()
@@ -426,7 +367,7 @@ def _read_plugins(section: TomlTable) -> PluginChoices:
     prefer = plugins.table("prefer", 'write prefer = { XnnpackBackend = "some-distribution" }')
     chosen = {name: prefer.string(name) for name in prefer.data} if prefer else {}
     preferred = {name: distribution for name, distribution in chosen.items() if distribution is not None}
-    allow, deny = (_read_names(plugins, key) for key in ("allow", "deny"))
+    allow, deny = (read_names(plugins, key) for key in ("allow", "deny"))
     references = [*allow, *deny]
     if prefer is not None:
         references += [Reference(name, partial(prefer.key_span, name)) for name in preferred]

@@ -225,7 +225,10 @@ class TestRefusals:
                 (BACKEND, "--list"),
                 error("--list checks nothing, so '[BACKEND]' has no effect; leave it out", SEE),
             ),
-            ((BACKEND, "--report", "no/r.json"), error("cannot write no/r.json: No such file or directory")),
+            (
+                (BACKEND, "--report", "no/r.json"),
+                error("cannot write no/r.json: No such file or directory; create the directory 'no' first"),
+            ),
             (
                 (BACKEND, "--xfails", "no.txt"),
                 error("no.txt: cannot be read: [Errno 2] No such file or directory: 'no.txt'"),

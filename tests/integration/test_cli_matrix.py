@@ -324,7 +324,8 @@ class TestExpected:
             "pixel-8            device                                   11 options     (absent)\n"
             "error[matrix-mismatch]: golden.toml: 4 differences\n"
             " --> golden.toml:1:1\n"
-            "  = help: if they are intended, write the file again: --write-expect golden.toml\n"
+            "  = help: if they are intended, write the file again with "
+            "`etconfig matrix --write-expect golden.toml`\n"
         )
 
     def test_options_may_be_new_or_gone(self, cli: Cli, golden: Path) -> None:

@@ -259,7 +259,14 @@ class TestUsage:
 
     def test_a_path_that_cannot_be_written_is_an_error(self, cli: Cli) -> None:
         done = cli("pack", "model.pte", *ON_DEVICE, "-o", "missing/x.etbundle")
-        assert done == Outcome(2, "", error("cannot write missing/x.etbundle: No such file or directory"))
+        assert done == Outcome(
+            2,
+            "",
+            error(
+                "cannot write missing/x.etbundle: No such file or directory; "
+                "create the directory 'missing' first"
+            ),
+        )
 
 
 class TestHeaders:

@@ -233,7 +233,8 @@ class TestCommands:
         self, cli: Callable[..., Outcome], place: Path
     ) -> None:
         before = sorted(place.iterdir())
-        for path, reason in (("missing/y.npz", "No such file or directory"), (".", "Is a directory")):
+        missing = "No such file or directory; create the directory 'missing' first"
+        for path, reason in (("missing/y.npz", missing), (".", "Is a directory")):
             done = cli("run", LAYERS, "--data", self.DATA_FILE, "--output", path)  # also lacks an input
             assert done == Outcome(2, "", error(f"cannot write {path}: {reason}"))
         assert sorted(place.iterdir()) == before

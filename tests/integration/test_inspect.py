@@ -109,7 +109,9 @@ class TestMemoryPlan:
     def test_a_file_that_cannot_be_written_is_an_error(self, cli: Callable[..., Outcome]) -> None:
         done = cli("inspect", "model.pte", "--memory-plan", "missing/memory.svg")
         assert (done.status, done.stdout) == (2, "")
-        assert done.stderr == error("cannot write missing/memory.svg: No such file or directory")
+        assert done.stderr == error(
+            "cannot write missing/memory.svg: No such file or directory; create the directory 'missing' first"
+        )
 
 
 class TestHostilePrograms:

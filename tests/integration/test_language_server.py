@@ -444,7 +444,7 @@ class TestActions:
         found = editor.ask(
             "textDocument/codeAction", editor.everywhere("acme/board.toml", context={"diagnostics": []})
         )
-        assert "Replace True by true" in [each["title"] for each in found]
+        assert "Replace deterministic = True by deterministic = true" in [each["title"] for each in found]
 
     def test_all_safe_ones_at_once(self, editor: Editor) -> None:
         editor.open("acme/board.toml", f"{HEAD}match = 'os.name = \"linux\" and True'\n")

@@ -29,7 +29,7 @@ class TestOutputFiles:
     @pytest.mark.parametrize(
         ("path", "reason"),
         [
-            ("missing/y.npz", "No such file or directory"),
+            ("missing/y.npz", "No such file or directory; create the directory 'missing' first"),
             (".", "Is a directory"),
             ("model.pte/y.npz", "Not a directory"),
             ("/proc/y.npz", "No such file or directory"),

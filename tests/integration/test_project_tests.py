@@ -88,20 +88,123 @@ class TestResults:
         assert (done.status, "warning[undecided-test]" in done.stdout) == (0, True)
 
     def test_one_for_no_device_is_a_warning(self, cli: Cli) -> None:
-        project(f'devices = ["sheets"]\n{CORES}methods = ["backward"]')
+        project(f'devices = ["sheets"]\n{CORES}where = "cpu.logical_cores > 8"')
         done = cli("test")
         assert (done.status, "no device tries the test 'cores'" in done.stdout) == (0, True)
         assert "etconfig.toml:6:10" in done.stdout
-        assert "help: `methods` names none of embed, forward" in done.stdout
         assert "1 of 2 tests holds on every device; all hold on 2 of 2 devices" in done.stderr
-        project(f'devices = ["sheets"]\n{CORES}methods = ["foward"]')
-        assert "help: did you mean 'forward'?" in cli("test").stdout
         assert cli("test", "--fail-on", "warning").status == 1
+        project(f'devices = ["sheets"]\n{CORES}where = "power.battery_level > 0.5"')
+        assert "`where` needs power.battery_level, which no device has" in cli("test").stdout
 
-    def test_a_device_that_does_not_resolve_fails(self, cli: Cli) -> None:
+    @pytest.mark.parametrize("methods", ['["foward"]', '["forward", "foward"]', '["foward*"]'])
+    @pytest.mark.parametrize("command", [("validate",), ("test",)], ids=["validate", "test"])
+    def test_a_method_that_no_program_has_is_an_error(
+        self, cli: Cli, command: tuple[str, ...], methods: str
+    ) -> None:
+        project(f'devices = ["sheets"]\n{CORES}methods = {methods}')
+        done = cli(*command)
+        assert done.status == (1 if command == ("validate",) else 2)
+        assert "error[unknown-method]" in done.stdout + done.stderr
+        assert "did you mean 'forward'?" in done.stdout + done.stderr
+
+    def test_a_method_of_another_program_is_a_warning_that_names_it(self, cli: Cli) -> None:
+        Path("etconfig.toml").write_text(f'devices = ["sheets"]\n{CORES}methods = ["foward"]')
+        assert cli("validate").status == 0
+        done = cli("test", str(DIGITS))
+        assert (done.status, "warning[untried-test]" in done.stdout) == (0, True)
+        assert "help: did you mean 'forward'?; no method is called 'foward'" in done.stdout
+
+    def test_a_device_that_does_not_resolve_fails_and_skips_the_tests(self, cli: Cli) -> None:
         project(CORES, threads="{ expr = 'cpu.available_cores' }")
         done = cli("test", "--facts", "sheets/small.json", "--json")
-        assert outcomes(done) == {("resolves", "small"): "failed"}
+        assert outcomes(done) == {("resolves", "small"): "failed", ("cores", "small"): "skipped"}
+        done = cli("test", "--facts", "sheets")
+        assert "0 of 2 tests hold on every device; all hold on 0 of 2 devices" in done.stderr
+        assert "untried-test" not in done.stdout
+        assert "note: on every device" in done.stdout
+
+    @pytest.mark.parametrize("level", ["off", "note"])
+    @pytest.mark.parametrize(
+        ("code", "threads"),
+        [
+            ("invalid-value", "4\nscratch_bytes = 'x'"),
+            ("unknown-option", "4\nnum_thread = 4"),
+            ("unknown-fact-value", "{ expr = 'cpu.available_cores' }"),
+            ("unknown-profile", "4"),
+            ("wrong-type", "4"),
+        ],
+    )
+    def test_no_rule_and_no_comment_hides_why_a_device_does_not_resolve(
+        self, cli: Cli, code: str, threads: str, level: str
+    ) -> None:
+        Path("profiles/acme").mkdir(parents=True)
+        texts = {"unknown-profile": 'extends = ["none"]', "wrong-type": "match = 1"}
+        allowed = f"# etconfig: allow {code} because we said so\n"
+        Path("profiles/acme/a.toml").write_text(
+            f'[profile]\nname = "acme/a"\n{allowed}{texts.get(code, "")}\n'
+            + (allowed + THREADS.format(threads)).replace("num_thread", f"{allowed}num_thread")
+        )
+        head = 'profile = "acme/a"\nprofile_path = ["profiles"]\ndevices = ["sheets"]\n'
+        Path("etconfig.toml").write_text(
+            f'{head}programs = ["{DIGITS.as_posix()}"]\n[rules]\n{code} = "{level}"'
+        )
+        for command in (("test",), ("matrix",), ("resolve", "--facts", "sheets/small.json")):
+            done = cli(*command)
+            assert done.status != 0, command
+            assert f"error[{code}]" in done.stdout + done.stderr, command
+
+    def test_findings_of_the_resolution_count_for_fail_on_only(self, cli: Cli) -> None:
+        condition = "[[when]]\nif = 'cpu.available_cores > 9'\noptions.ReferenceCpuBackend.num_threads = 1\n"
+        project(f'devices = ["sheets"]\n{CORES}{condition}', threads=1)
+        done = cli("test")
+        assert (done.status, "undecided-condition" in done.stdout) == (0, False)
+        page = ("report", "--output", "report.html", "--force")
+        assert cli(*page).status == 0
+        done = cli("test", "--fail-on", "note")
+        assert (done.status, "note[undecided-condition]" in done.stdout) == (1, True)
+        assert cli(*page, "--fail-on", "note").status == 1
+
+    def test_lock_takes_the_devices_of_the_project(self, cli: Cli) -> None:
+        project('devices = ["sheets", "pi-4"]')
+        assert cli("lock").status == 0
+        locked = json.loads(Path("etconfig.lock").read_text())["devices"]
+        assert {each["name"] for each in locked} == {"small", "large", "raspberry-pi/pi-4"}
+        assert cli("lock", "--check").status == 0
+        assert cli("lock", "--check", "--facts", "sheets/small.json").status == 1
+
+    def test_results_need_their_directory(self, cli: Cli) -> None:
+        project('devices = ["sheets"]')
+        done = cli("test", "--junit", "out/results.xml")
+        assert (done.status, "create the directory 'out' first" in done.stderr) == (2, True)
+
+    def test_junit_names_files_of_the_repository(self, cli: Cli) -> None:
+        Path(".git").mkdir()
+        project(f'devices = ["sheets"]\n{CORES}', threads="'x'")
+        cli("test", "--junit", "results.xml")
+        text = Path("results.xml").read_text()
+        assert ">etconfig.toml:" in text
+        assert str(Path.cwd()) not in text
+
+    def test_without_a_project_file_or_a_program_there_is_nothing_to_test(self, cli: Cli) -> None:
+        done = cli("test")
+        assert (done.status, "there is no etconfig.toml here or above" in done.stderr) == (2, True)
+        assert cli("test", str(DIGITS)).status == 0
+
+    def test_expected_options_of_other_devices_are_left_out_for_devices_that_are_named(
+        self, cli: Cli
+    ) -> None:
+        project("")
+        assert cli("matrix", "--facts", "sheets/small.json", "--write-expect", "expected.toml").status == 0
+        project('devices = ["sheets"]\nexpect = "expected.toml"')
+        done = cli("test")
+        assert (done.status, "the device is not in the file" in done.stdout) == (1, True)
+        assert "note: on large" in done.stdout
+        assert "etconfig matrix --write-expect expected.toml" in done.stdout
+        done = cli("test", "--facts", "sheets/large.json", "--json")
+        assert (done.status, outcomes(done)["expected options", "large"]) == (0, "skipped")
+        done = cli("test", "--facts", "sheets/small.json", "--json")
+        assert (done.status, outcomes(done)["expected options", "small"]) == (0, "passed")
 
     def test_expected_options_count_too(self, cli: Cli) -> None:
         project("")
@@ -132,6 +235,12 @@ class TestResults:
         }
         done = cli("test", "--devices", "sheets", "--device", "pi-4", "--json")
         assert {device for _, device in outcomes(done)} == {"small", "large", "raspberry-pi/pi-4"}
+
+    def test_an_empty_directory_is_named_with_its_option(self, cli: Cli) -> None:
+        project(CORES)
+        Path("empty").mkdir()
+        for option in ("--devices", "--facts"):
+            assert f"invalid value for '{option}'" in cli("test", option, "empty").stderr
 
     def test_without_devices_it_is_this_one(self, cli: Cli) -> None:
         project(CORES.replace("<= cpu.logical_cores", "== 4"))
@@ -256,8 +365,13 @@ class TestDeclaration:
             ('name = "expected options"\nassert = "true"', "invalid-name", "etconfig adds one"),
             ('name = "a"\nassert = "true"\nmethod = "x"', "unknown-key", "has no key 'method'"),
             ('name = "a"\nassert = "cpu.arch"', "expression-type", "needs a bool"),
-            ('name = "a"\nassert = "ReferenceCpuBackend.num_thread > 1"', "unknown-fact", "num_thread'"),
-            ('name = "a"\nassert = "Nobody.x > 1"', "unknown-fact", "Nobody.x"),
+            ('name = "a"\nassert = "ReferenceCpuBackend.num_thread > 1"', "unknown-option", "num_thread'"),
+            ('name = "a"\nassert = "Nobody.x > 1"', "unknown-backend", "'Nobody'"),
+            (
+                'name = "a"\nassert = "forward:ReferenceCpuBackend.num_threads > 1"',
+                "invalid-expression",
+                'methods = ["forward"]',
+            ),
             ('name = "a"\nassert = "ReferenceNpuBackend.precision == 1"', "expression-type", "string"),
             ('name = "a"\nassert = "ReferenceNpuBackend.precision == \'fp17\'"', "expression-type", "never"),
             (
@@ -282,6 +396,49 @@ class TestDeclaration:
             for each in json.loads(done.stdout)
         )
         assert cli("test").status == 2
+
+    def test_no_mistake_of_a_project_file_hides_another(self, cli: Cli) -> None:
+        Path("profiles/acme").mkdir(parents=True)
+        Path("profiles/acme/a.toml").write_text('[profile]\nname = "acme/a"\nmatch = 1\n')
+        Path("sheets/broken.json").write_text("{}")
+        project(
+            'profile_path = ["profiles"]\ndevices = ["pi-6", "sheets"]\nexpect = "none.toml"\n'
+            '[rules]\nunusal-value = "off"\n[[rules.files]]\npaths = ["profile"]\nunusual-value = "off"\n'
+            '[[test]]\nname = ""\nassert = "ReferenceCpuBackend.num_thread > 1"\nmethods = ["foward"]\n'
+            '[[test]]\nname = "b"\nwhere = "os.nam == 1"\nassert = "cpu.logical_coers > 1"',
+            threads="'x'",
+        )
+        done = cli("validate", "--format", "json")
+        found = sorted(each["code"] for each in json.loads(done.stdout))
+        assert found == [
+            "invalid-name",
+            "invalid-rule",
+            "invalid-value",
+            "unknown-device",
+            "unknown-fact",
+            "unknown-fact",
+            "unknown-method",
+            "unknown-option",
+            "unreadable-file",
+            "unused-allowance",
+            "wrong-type",
+        ]
+        project('devices = ["sheets"]')
+        assert "error[invalid-fact-sheet]" in cli("validate").stdout
+
+    def test_an_option_means_no_fact_and_a_fact_means_no_option(self, cli: Cli) -> None:
+        project('[[test]]\nname = "a"\nassert = "cpu.skip_copy_output > 1"')
+        assert "Backend" not in cli("validate").stdout
+        project('[[test]]\nname = "a"\nwhere = "cpu.arch == 64"\nassert = "true"')
+        assert "compare a text with a text, in quotes; its usual values are x86_64" in cli("validate").stdout
+
+    def test_a_comment_for_a_finding_of_another_command_is_not_called_unused(self, cli: Cli) -> None:
+        project(
+            'devices = ["sheets"]\n'
+            + CORES.replace("assert", "# etconfig: allow failed-test because of us\nassert")
+        )
+        assert cli("test").status == 0
+        assert cli("validate", "--strict").status == 0
 
     def test_where_holds_on_some_devices(self, cli: Cli) -> None:
         project(f"{CORES}where = 'os.name == \"embedded\"'")

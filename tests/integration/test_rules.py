@@ -120,6 +120,41 @@ def expected_status(
     return int(any(each in counted[: counted.index(fail_on) + 1] for each in found))
 
 
+class TestWithoutEffect:
+    """Rules for no file are reported, and no rule hides that a file cannot be read."""
+
+    @pytest.mark.parametrize(
+        ("path", "is_used"),
+        [
+            ("etconfig.toml", True),
+            ("./profiles", True),
+            ("profiles/*.toml", True),
+            ("profiles/**/deep.toml", True),
+            ("**/none", True),
+            ("../*", True),
+            ("profile", False),
+            ("profile/**", False),
+            ("/etc", False),
+            ("!profiles", False),
+            ("profiles/b.toml", False),
+        ],
+    )
+    def test_paths_that_match_nothing(self, place: Path, cli: Cli, path: str, is_used: bool) -> None:
+        (place / "profiles").mkdir()
+        (place / "profiles" / "a.toml").write_text("[profile]\nname = 'a'")
+        rules(f'[[rules.files]]\npaths = ["{path}"]\nunusual-value = "off"')
+        done = cli("validate", "etconfig.toml")
+        assert ("warning[unused-allowance]: no file or directory matches" in done.stdout) != is_used
+        assert done.status == 0
+
+    @pytest.mark.parametrize("level", ["off", "note"])
+    def test_a_file_that_cannot_be_read(self, place: Path, cli: Cli, level: str) -> None:
+        rules(f'unreadable-file = "{level}"')
+        (place / "link.toml").symlink_to("none.toml")
+        done = cli("validate", "link.toml", "etconfig.toml")
+        assert (done.status, "error[unreadable-file]" in done.stdout) == (2, True)
+
+
 class TestModel:
     """Rules, files, comments and `--fail-on` together."""
 

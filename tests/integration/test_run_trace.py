@@ -62,7 +62,9 @@ class TestFormats:
 
 def test_a_file_that_cannot_be_written_is_an_error(cli: Callable[..., Outcome]) -> None:
     done = cli(*RUN, "--trace", "missing/trace.json")
-    message = "cannot write missing/trace.json: No such file or directory"
+    message = (
+        "cannot write missing/trace.json: No such file or directory; create the directory 'missing' first"
+    )
     assert (done.status, done.stderr) == (2, error(message))
 
 

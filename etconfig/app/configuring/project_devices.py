@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from glob import escape, glob
 from pathlib import Path
@@ -28,14 +28,17 @@ def project_devices(installation: Installation) -> dict[str, Path]:
         ConfigError: the project file is wrong, or names a device or sheet that does not exist.
     """
     project, path = installation.project, installation.project_path
-    if project is None or path is None or not project.devices:
-        return {}
+    return {} if project is None or path is None else devices_named(project.devices, path.parent)
+
+
+def devices_named(references: Iterable[Reference], directory: Path) -> dict[str, Path]:
+    """Return the sheets of the devices that a project file in a directory names. Raises as the above."""
     known: dict[str, Path] = {}
     sheets: dict[Path, None] = {}
     problems: list[Diagnostic] = []
-    for reference in project.devices:
+    for reference in references:
         try:
-            found = [*_sheets(reference, path.parent)]
+            found = [*_sheets(reference, directory)]
         except FactError as error:
             problems += (replace(each, spans=(reference.span,)) for each in error.diagnostics)
             continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from etconfig.app.configuring.targets import Delegating, model_names_of
@@ -73,10 +74,20 @@ def models_of_project(installation: Installation) -> tuple[ProjectProgram, ...]:
     return (ProjectProgram(reference=reference, backends_of=backends_of),)
 
 
+def known_in_project(installation: Installation) -> KnownPrograms:
+    """Return the methods and models of all programs that the project file names. Raises as the two above."""
+    programs, models = read_project_programs(installation), models_of_project(installation)
+    every = (*programs, *models)
+    return KnownPrograms(
+        methods={each.name: each.backends_of for each in every if each.problem is None},
+        unread=tuple(each.name for each in every if each.problem is not None),
+        noun=noun_of([*(True for _ in models), *(False for _ in programs)]),
+    )
+
+
 def names_in_project(installation: Installation) -> set[str]:
     """Return the methods and models of all programs that the project file names. Raises as the two above."""
-    found = (*read_project_programs(installation), *models_of_project(installation))
-    return {name for each in found for name in each.backends_of}
+    return {*known_in_project(installation).all_methods}
 
 
 def _read(reference: Reference, path: Path) -> ProjectProgram:
@@ -132,13 +143,12 @@ def find_unused_settings(
     if next(verify_against_programs(asked, alone, installed), None) is None:
         return ()
     models = model_names_of(program)
-    programs = read_project_programs(installation)
-    others = (*programs, *models_of_project(installation))
-    known = KnownPrograms(
-        methods={_THIS: methods, **{o.name: o.backends_of for o in others if o.problem is None}},
+    project = known_in_project(installation)
+    known = replace(
+        project,
+        methods={_THIS: methods, **project.methods},
         used=_THIS,
-        unread=tuple(other.name for other in others if other.problem is not None),
-        is_complete=bool(programs),
+        is_complete=bool(installation.programs),
         noun=noun_of(name in models for name in methods),
     )
     of_user = user_layers(installation, chain, layers)

@@ -300,9 +300,9 @@ class Installation:
         """
         if self._project_document is None:
             return None
-        from etconfig.profile.project import parse_executor
+        from etconfig.profile.project import parse_part, read_executor
 
-        return parse_executor(self._project_document)
+        return parse_part(self._project_document, read_executor, None)
 
     @cached_property
     def executor_tables(self) -> tuple[ExecutorTable, ...]:
@@ -314,9 +314,9 @@ class Installation:
         """
         if self._project_document is None:
             return ()
-        from etconfig.profile.project import parse_executor_tables
+        from etconfig.profile.project import parse_part, read_executor_tables
 
-        return parse_executor_tables(self._project_document)
+        return parse_part(self._project_document, read_executor_tables, ())
 
     @cached_property
     def programs(self) -> tuple[Reference, ...]:
@@ -328,9 +328,10 @@ class Installation:
         """
         if self._project_document is None:
             return ()
-        from etconfig.profile.project import parse_programs
+        from etconfig.profile.device_tests import read_names
+        from etconfig.profile.project import parse_part
 
-        return parse_programs(self._project_document)
+        return parse_part(self._project_document, partial(read_names, key="programs"), ())
 
     @cached_property
     def rules(self) -> Rules:
@@ -344,9 +345,9 @@ class Installation:
 
         if self._project_document is None or "rules" not in self._project_document.source.text:
             return Rules()
-        from etconfig.profile.project import parse_rules
+        from etconfig.profile.project import parse_part, read_rules
 
-        return parse_rules(self._project_document)
+        return parse_part(self._project_document, read_rules, Rules())
 
     def leveled(self, problems: Iterable[Diagnostic], allowances: Allowances) -> list[Diagnostic]:
         """Return findings with their levels, but no finding that is off or that a comment allows.
@@ -446,9 +447,9 @@ class Installation:
         if self._project_document is None:
             return PluginPolicy().with_environment(self.environ)
         # Apart from the rest of the file, which refers to facts: facts of plugins are not known yet.
-        from etconfig.profile.project import parse_plugin_choices
+        from etconfig.profile.project import PluginChoices, parse_part, read_plugins
 
-        choices = parse_plugin_choices(self._project_document)
+        choices = parse_part(self._project_document, read_plugins, PluginChoices())
         policy = PluginPolicy(allow=choices.allow, deny=choices.deny, prefer=choices.prefer)
         return policy.with_environment(self.environ)
 
@@ -604,10 +605,12 @@ class Installation:
         if document is None or path is None:
             return (), ()
         from etconfig.errors import ProfileError
-        from etconfig.profile.project import parse_profile_path
+        from etconfig.profile.device_tests import read_names
+        from etconfig.profile.project import parse_part
 
         try:
-            return tuple(directories_in_project(path, parse_profile_path(document))), ()
+            named: tuple[Reference, ...] = parse_part(document, partial(read_names, key="profile_path"), ())
+            return tuple(directories_in_project(path, named)), ()
         except ProfileError as error:
             return (), error.diagnostics
 
@@ -650,9 +653,9 @@ class Installation:
         """
         if self._project_document is None:
             return {}
-        from etconfig.profile.project import parse_kernel_preferences
+        from etconfig.profile.project import parse_part, read_kernels
 
-        return parse_kernel_preferences(self._project_document)
+        return parse_part(self._project_document, read_kernels, {})
 
     @property
     def kernel_problems(self) -> Mapping[str, Diagnostic]:

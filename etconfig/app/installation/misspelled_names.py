@@ -31,10 +31,10 @@ def misspelled_plugins(index: PluginIndex, project: Document | None) -> Iterator
     unmatched = index.policy.unmatched(index.installed)
     if not unmatched:
         return
-    from etconfig.profile.project import parse_plugin_choices
+    from etconfig.profile.project import PluginChoices, parse_part, read_plugins
 
     known = {name for entry in index.installed for name in (entry.name, entry.distribution)}
-    references = () if project is None else parse_plugin_choices(project).references
+    references = () if project is None else parse_part(project, read_plugins, PluginChoices()).references
     places = {each.target: each.span for each in references}
     for name in unmatched:
         guess = _certain(name, known, nearest)

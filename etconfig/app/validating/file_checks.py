@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import datetime
+import glob
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,11 +35,12 @@ from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic, Severity
 from etconfig.errors import BackendUnavailableError, ConfigError, PluginError
 from etconfig.facts.facts_by_hand import FactOverrides, source_facts
-from etconfig.facts.sheet import FactSheet
+from etconfig.facts.sheet import FactSheet, load_fact_sheet
 from etconfig.plugin import BACKENDS, EXECUTORS
 from etconfig.profile.inheritance import ProfileReader, misplaced_profile
 from etconfig.profile.layer import Layer
-from etconfig.profile.profile import Profile
+from etconfig.profile.profile import Profile, Reference
+from etconfig.profile.project import ProjectFile
 from etconfig.resolver.compiling.matching import verify_layers
 from etconfig.resolver.compiling.resolver import Resolver, Target
 from etconfig.resolver.deciding.arguments import ANY_METHOD
@@ -157,6 +159,7 @@ class CheckedFile:
         layers: The layers of the profiles and of the project file; empty if it is neither.
         chain: The profiles that it extends or selects; of a profile, itself is the last.
         models: The models of a file that has nothing else.
+        project: The contents of a project file, as far as they can be read.
     """
 
     path: Path
@@ -166,6 +169,7 @@ class CheckedFile:
     layers: tuple[Layer, ...] = ()
     chain: tuple[Profile, ...] = ()
     models: ModelCatalog | None = None
+    project: ProjectFile | None = None
 
     @property
     def profile(self) -> Profile | None:
@@ -247,23 +251,49 @@ def _kernels(grounds: Grounds, _: CheckedFile) -> Iterator[Diagnostic]:
         yield from ignored_kernel_choice(grounds.installation)
 
 
-@_check("a project file", "a right form")
-def _tests(grounds: Grounds, _: CheckedFile) -> Iterator[Diagnostic]:
-    """The devices exist, and tests name options and facts that do."""
-    project = grounds.installation.project
-    if project is not None and project.devices:
-        from etconfig.app.configuring.project_devices import project_devices
+@_check("a project file")
+def _tests(grounds: Grounds, file: CheckedFile) -> Iterator[Diagnostic]:
+    """Devices and expected options exist, tests name options, facts and methods that do, rules name files."""
+    project, directory = file.project, file.path.parent
+    if project is None or not (project.devices or project.tests or project.expect or project.rule_paths):
+        return
+    from etconfig.app.configuring.project_devices import devices_named
+    from etconfig.app.configuring.project_tests import check_tests, missing_expected
 
-        try:
-            project_devices(grounds.installation)
-        except ConfigError as error:
-            yield from error.diagnostics
-    if project is not None and project.tests:
-        from etconfig.app.configuring.project_tests import check_tests
-
-        check_tests(grounds.installation, project.tests)
+    sheets: dict[str, Path] = {}
+    yield from _problems_of(lambda: sheets.update(devices_named(project.devices, directory)))
+    for sheet in sheets.values():
+        yield from _problems_of(partial(load_fact_sheet, sheet, grounds.facts.registry))
+    if project.expect is not None and not (directory / project.expect.target).exists():
+        yield missing_expected(project.expect)
+    yield from (each for path in project.rule_paths for each in _unused_rule(path, directory))
+    if project.tests:
         places = [each.where for each in project.tests if each.where is not None]
         yield from grounds.conditions.problems(places) if places else ()
+        programs = grounds.found_programs
+        check_tests(grounds.installation, project.tests, programs.known if programs.loaded else None)
+
+
+def _problems_of(run: Callable[[], object]) -> Sequence[Diagnostic]:
+    try:
+        run()
+    except ConfigError as error:
+        return error.diagnostics
+    return ()
+
+
+def _unused_rule(path: Reference, directory: Path) -> Iterator[Diagnostic]:
+    """Yield a warning if nothing is where `[[rules.files]]` says; below `**`, nothing is searched."""
+    head, stars, _ = path.target.lstrip("/").partition("**")
+    pattern = Path(glob.escape(str(directory))) / (head.rpartition("/")[0] if stars else head)
+    if not glob.glob(str(pattern)):  # noqa: PTH207  (Path.glob takes no absolute patterns)
+        yield Diagnostic(
+            code="unused-allowance",
+            message=f"no file or directory matches {path.target!r}, so these rules change nothing",
+            spans=(path.span,),
+            severity=Severity.WARNING,
+            help="correct the path, which is relative to the project file, or remove it",
+        )
 
 
 @_check("models")

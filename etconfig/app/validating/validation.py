@@ -26,7 +26,7 @@ from etconfig.facts.sheet import FactSheet
 from etconfig.profile.layers import layers_of, salvage_layers
 from etconfig.profile.names import PROJECT_FILES
 from etconfig.profile.profile import Profile
-from etconfig.profile.project import parse_project, salvage_layer
+from etconfig.profile.project import parse_project, salvage_project
 
 if TYPE_CHECKING:
     from etconfig.app.validating.selectability import Contestant
@@ -39,7 +39,10 @@ _NEEDS_DEVICE = frozenset(
 _NEEDS_PROGRAM = frozenset(
     {"not-delegated", "option-conflict", "process-scope-conflict", "program-conflict", "unknown-method"}
 )
-"""The codes that are looked for only on a given device, and only with a program."""
+_OF_OTHER_COMMANDS = frozenset(
+    {"cannot-carry", "failed-test", "matrix-mismatch", "not-updatable", "undecided-test", "untried-test"}
+)
+"""The codes that are looked for only on a given device, only with a program, and only by other commands."""
 
 
 @record(frozen=True, kw_only=True)
@@ -94,7 +97,7 @@ class Validator(Grounds):
 
     def unused_allowances(self, paths: Iterable[Path]) -> tuple[Diagnostic, ...]:
         """Return a warning for each comment in checked files that allows nothing, once all are checked."""
-        unchecked = {*_NEEDS_DEVICE} if self.device is None else set()
+        unchecked = {*_OF_OTHER_COMMANDS, *(_NEEDS_DEVICE if self.device is None else ())}
         unchecked |= set() if self.found_programs.loaded else _NEEDS_PROGRAM
         found = [each for path in paths for each in self.allowances.unused(str(path), unchecked)]
         return tuple(self.installation.leveled(found, self.allowances))
@@ -147,6 +150,7 @@ class Validator(Grounds):
 
     def _read(self, path: Path) -> CheckedFile:
         file = CheckedFile(path=path, is_project=path.name in PROJECT_FILES)
+        project = None
         try:
             if file.is_project:
                 project = parse_project(self.profiles.document(path), self.profiles.expressions)
@@ -159,7 +163,7 @@ class Validator(Grounds):
                 layers = layers_of(chain)
         except ConfigError as error:
             return self._salvaged(replace(file, problems=error.diagnostics))
-        return replace(file, is_whole=True, chain=chain, layers=layers)
+        return replace(file, is_whole=True, chain=chain, layers=layers, project=project)
 
     def _read_profile(self, path: Path) -> tuple[Profile, ...]:
         file = self.profiles.library.find(path)
@@ -184,8 +188,11 @@ class Validator(Grounds):
         expressions = self.profiles.expressions
         try:
             if file.is_project:
-                layer = salvage_layer(self.profiles.document(path), expressions, OriginKind.PROJECT)
-                return replace(file, layers=(layer,))
+                project = salvage_project(self.profiles.document(path), expressions)
+                settings = project.settings
+                inherited = dict.fromkeys(settings.inherited, "*")
+                layer = settings.to_layer(OriginKind.PROJECT, project.name, inherited)
+                return replace(file, layers=(layer,), project=project)
             from etconfig.models.reading import is_models_document, parse_models
 
             document = self.profiles.document(path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 @programs_argument
 @click.option("--check", is_flag=True, help="Write nothing; exit with 1 if the file would change.")
 @models_option
-@several_devices_options
+@partial(several_devices_options, of_project=True)
 def command(programs: Sequence[Path], check: bool, requests: Sequence[ConfigurationRequest]) -> int:
     """Record resolutions and what they depend on, for --locked.
 
@@ -43,6 +44,8 @@ def command(programs: Sequence[Path], check: bool, requests: Sequence[Configurat
     and the value of every option. With --locked, `resolve`, `run` and `verify` fail if any of these
     differs, and say which. Comments, layout and descriptions do not count. Profiles that `etconfig
     tune` wrote for another program, or another version of its engine, are refused.
+
+    The devices come from `devices` in the project file, unless others are given; without any, this one.
 
     With --check, lists what differs from the file, and exits with 1 if anything does, also a program or a
     device that only one of them has.

@@ -18,7 +18,7 @@ from etconfig.cli.shared.command_options import (
 from etconfig.cli.shared.each_device import resolved_devices
 from etconfig.cli.shared.format import format_count
 from etconfig.cli.shared.input_files import expanded_sheets
-from etconfig.cli.shared.output import show
+from etconfig.cli.shared.output import judged, show
 from etconfig.cli.shared.requests import ConfigurationRequest
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import OutputPath, check_can_write, force_option, note_reads, write_file
@@ -65,7 +65,7 @@ def command(
     from etconfig.analysis.device_matrix import DeviceMatrix
     from etconfig.analysis.inspection import inspect_program
     from etconfig.analysis.matrix_page import device_page
-    from etconfig.analysis.tested_devices import expected_files, project_expected, tests_on
+    from etconfig.analysis.tested_devices import project_expected, tests_on
     from etconfig.app.programs.loaded_program import LoadedProgram
     from etconfig.measuring.saved_measurements import read_measurements
     from etconfig.report.page.page_writer import PAGE, check_can_write_pages
@@ -79,10 +79,12 @@ def command(
     loaded = request.open_all(programs)
     matrix = DeviceMatrix([*resolved_devices(request, loaded, sheets, with_memory=True, or_here=True)])
     installation = loaded[0].installation if loaded else request.installation
-    note_reads(expected_files(installation))
-    tests = tests_on(matrix, installation, project_expected(installation))
+    expected = project_expected(installation)
+    note_reads([] if expected is None else [Path(expected.document.name)])
+    tests = tests_on(matrix, installation, expected, has_every_device=not sheets)
     inspected = [inspect_program(each) for each in loaded if isinstance(each, LoadedProgram)]
     page = device_page(matrix, tests=tests, further=further, programs=inspected)
     write_file(output, page.html.encode(), PAGE)
+    judged([*matrix.problems, *tests.problems])  # for the exit status
     show(f"{format_count(len(matrix), 'device')} shown in {output}", err=not output.is_file())
     return 1 if matrix.has_errors else 0

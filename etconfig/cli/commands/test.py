@@ -23,7 +23,16 @@ from etconfig.cli.shared.command_options import (
 from etconfig.cli.shared.each_device import resolved_devices
 from etconfig.cli.shared.files import named_as_given
 from etconfig.cli.shared.input_files import expanded_sheets
-from etconfig.cli.shared.output import judged, note, print_json, show, show_findings, show_table
+from etconfig.cli.shared.output import (
+    counts,
+    judged,
+    note,
+    print_json,
+    repository_names,
+    show,
+    show_findings,
+    show_table,
+)
 from etconfig.cli.shared.requests import ConfigurationRequest
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import (
@@ -85,21 +94,26 @@ def command(
       etconfig test model.pte --device 'google/*'
       etconfig test --devices sheets --junit results.xml --html results.html
     """
-    from etconfig.analysis.tested_devices import OUTCOME_MARKS, expected_files, project_expected, tests_on
+    from etconfig.analysis.tested_devices import OUTCOME_MARKS, project_expected, tests_on
 
     request = ConfigurationRequest(sheet=None, **options)  # type: ignore[arg-type]  # as click declares them
     if junit is not None:
         check_can_write(junit, _JUNIT)
     check_page(page)
+    path = request.installation.project_path
+    if path is None and not programs and request.models is None:
+        raise click.UsageError(
+            "there is no etconfig.toml here or above; go to the project, or name a program"
+        )
     loaded = request.open_all(programs)
     installation = loaded[0].installation if loaded else request.installation
-    sheets = expanded_sheets((*sheet, *devices))
-    note_reads(expected_files(installation))
+    sheets = [*dict.fromkeys((*expanded_sheets(sheet), *expanded_sheets(devices, "--devices")))]
     resolved = resolved_devices(request, loaded, sheets, or_here=True)
-    path = installation.project_path
-    files = [] if path is None else [Path(os.path.relpath(path))]
-    report = _leveled(tests_on(resolved, installation, project_expected(installation)), files)
+    expected = project_expected(installation)
+    note_reads([] if expected is None else [Path(expected.document.name)])
+    report = _leveled(tests_on(resolved, installation, expected, has_every_device=not sheets), path)
     problems = report.problems
+    problems += [each for each in judged(report.resolution_notes) if each.is_error or counts(each)]
     if junit is not None:
         write_file(junit, _junit(report), _JUNIT)
     if page is not None:
@@ -115,12 +129,13 @@ def command(
         show_table(report.table)
         show()
         show_findings(problems)
-        (show if not problems else note)(report.summary)
+        (note if problems else show)(report.summary)
     return 1 if any(each.is_error for each in problems) else 0
 
 
-def _leveled(report: TestReport, files: Sequence[Path]) -> TestReport:
-    """Return a report whose problems have the levels of the project, and name files as they were given."""
+def _leveled(report: TestReport, project: Path | None) -> TestReport:
+    """Return a report whose problems have the levels of the project, and name its file from here."""
+    files = [] if project is None else [Path(os.path.relpath(project))]
 
     def of(problems: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
         return tuple(judged(named_as_given(problems, files)))
@@ -145,7 +160,8 @@ def _junit(report: TestReport) -> bytes:
                 outcome=_junit_outcome(each),
                 message=each.problems[0].message if each.problems else each.reason,
                 text="\n".join(
-                    line for p in each.problems for line in (str(p), *p.all_notes, p.help) if line
+                    f"{found}{found.full_text.removeprefix(found.message)}"
+                    for found in map(repository_names(), each.problems)
                 ),
             )
             for each in report.results

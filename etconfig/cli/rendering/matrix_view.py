@@ -219,7 +219,8 @@ def hidden_text(matrix: DeviceMatrix) -> str | None:
         f"The other {count_text(same, 'option')}" if matrix.differing else f"All {count_text(same, 'option')}"
     )
     verb = "is" if same == 1 else "are"
-    return f"{which} {verb} the same on every device; --all lists them"
+    where = "every device without errors" if matrix.has_errors else "every device"
+    return f"{which} {verb} the same on {where}; --all lists them"
 
 
 def names_of(devices: Iterable[str], matrix: DeviceMatrix) -> str:

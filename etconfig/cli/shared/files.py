@@ -15,6 +15,7 @@ from etconfig.cli.shared.input_files import FoundFiles, find_files
 
 if TYPE_CHECKING:
     from etconfig.diagnostics import Diagnostic
+    from etconfig.profile.table import TomlTable
 
 _SUFFIX = ".toml"
 
@@ -35,21 +36,26 @@ def _files_of_project() -> list[str]:
     """
     from etconfig.app.installation.installation import Installation
     from etconfig.errors import EtconfigError
+    from etconfig.profile.document import load_document
+    from etconfig.profile.project import parse_part
 
     installation = Installation(Path.cwd())
     if installation.project_path is None:
         raise click.BadParameter("name files; without a project file, there are none to check")
     found, folder = [installation.project_path], installation.project_path.parent
     try:
-        project = installation.project
-        if project is not None:
-            named = [*project.profile_path, *project.models]
-            if project.profile is not None and project.profile.target.endswith(_SUFFIX):
-                named.append(project.profile)
-            found += [path for path in (folder / each.target for each in named) if path.exists()]
+        # what is wrong elsewhere in the project file keeps no other file from being checked
+        named: tuple[str, ...] = parse_part(load_document(found[0]), _paths_in, ())
+        found += [path for path in (folder / each for each in named) if path.exists()]
     except (EtconfigError, OSError):
         pass  # checking the project file says why
     return [os.path.relpath(path) for path in found]
+
+
+def _paths_in(section: TomlTable) -> tuple[str, ...]:
+    profile = section.string("profile") or ""
+    named = (*section.strings("profile_path"), *section.strings("models"))
+    return (*named, profile) if profile.endswith(_SUFFIX) else named
 
 
 files_argument = click.argument("files", nargs=-1, required=False, type=click.Path(), callback=_find_argument)

@@ -157,8 +157,12 @@ def sheet_names(sheets: Sequence[Path | None]) -> list[str]:
     return [name_of_device(each) if isinstance(each, KnownDevicePath) else next(names) for each in sheets]
 
 
-def expanded_sheets(sheets: Iterable[Path]) -> list[Path]:
+def expanded_sheets(sheets: Iterable[Path], option: str = "--facts") -> list[Path]:
     """Expand patterns and directories to sheets, each once.
+
+    Args:
+        sheets: The paths.
+        option: The option that has them.
 
     Raises:
         click.BadParameter: one stands for no file.
@@ -166,12 +170,12 @@ def expanded_sheets(sheets: Iterable[Path]) -> list[Path]:
     found: dict[str, Path] = {}
     for sheet in sheets:
         is_named = isinstance(sheet, (KnownDevicePath, StandardInput))
-        for path in [sheet] if is_named else _sheets_of(str(sheet)):
+        for path in [sheet] if is_named else _sheets_of(str(sheet), option):
             found.setdefault(os.path.abspath(path), path)  # noqa: PTH100  (a path that `..` leads to is the same)
     return [*found.values()]
 
 
-def _sheets_of(text: str) -> list[Path]:
+def _sheets_of(text: str, option: str) -> list[Path]:
     from etconfig.facts.known_devices import device_names, short_names
 
     try:
@@ -184,7 +188,7 @@ def _sheets_of(text: str) -> list[Path]:
         return [path for path in found.paths if path.is_file() or not path.exists() or str(path) == text]
     is_device = text in {*device_names(), *short_names(device_names())}
     hint = f"; the known device of this name is --device {text}" if is_device else ""
-    raise click.BadParameter("; ".join(missing) + hint, click.get_current_context(), param_hint="'--facts'")
+    raise click.BadParameter("; ".join(missing) + hint, click.get_current_context(), param_hint=f"'{option}'")
 
 
 @record(frozen=True, kw_only=True)

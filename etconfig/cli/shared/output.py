@@ -165,13 +165,24 @@ def judged(diagnostics: Iterable[Diagnostic]) -> Sequence[Diagnostic]:
     if context is None or not found:
         return found
     leveling = context.meta.get(_LEVELING)
-    leveled = found if leveling is None else leveling(found)
-    before, counted = {*found}, _COUNTED[str(_display("fail_on"))]
-    if any(each.severity.value in counted or (each.is_error and each not in before) for each in leveled):
+    leveled = found
+    if leveling is not None:
+        # an error that has stopped some work is the reason, whatever the rules say
+        stopped = {one for one in found if one.is_error and one.code not in _VERDICTS}
+        leveled = [each for one in found for each in ([one] if one in stopped else leveling([one]))]
+    before = {*found}
+    if any(counts(each) or (each.is_error and each not in before) for each in leveled):
         context.meta[_FAILED] = True
     return leveled
 
 
+def counts(problem: Diagnostic) -> bool:
+    """Return True if a finding is as bad as `--fail-on` says."""
+    return problem.severity.value in _COUNTED[str(_display("fail_on"))]
+
+
+_VERDICTS = ("failed-test", "undecided-test", "matrix-mismatch")
+"""The codes of errors that are results; the findings of `validate` have their levels before."""
 _COUNTED = {
     "None": (),
     "error": ("error",),

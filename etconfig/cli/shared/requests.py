@@ -286,22 +286,31 @@ def configuration_options(
 
 
 def several_devices_options(
-    function: Callable[..., Any], *, several_profiles: bool = False
+    function: Callable[..., Any], *, several_profiles: bool = False, of_project: bool = False
 ) -> Callable[..., Any]:
-    """Add the same for several devices; the command gets a request for each of them, as `requests`."""
+    """Add the same for several devices; the command gets a request for each of them, as `requests`.
+
+    With `of_project`, these are the devices of the project file, unless others are given.
+    """
 
     @wraps(function)
     def with_requests(**parameters: Any) -> Any:
         values = taken_values(ConfigurationRequest, parameters)
         given = values.pop("profile")
         profiles = (given or (None,)) if several_profiles else (given,)
-        sheets: Sequence[Path | None] = expanded_sheets(values.pop("sheet")) or [None]
-        if len(profiles) > 1 and len(sheets) > 1:
+        sheets: Sequence[Path | None] = expanded_sheets(values.pop("sheet"))
+        named = dict(zip(sheet_names(sheets), sheets, strict=True))
+        if of_project and not sheets:
+            from etconfig.app.configuring.project_devices import project_devices
+
+            named.update(project_devices(make_installation()))
+        named = named or {name_of_device(None): None}
+        if len(profiles) > 1 and len(named) > 1:
             raise click.UsageError("give several --profile or several --facts, not both")
         requests = [
             ConfigurationRequest(profile=profile, sheet=sheet, called=name, **values)
             for profile in profiles
-            for sheet, name in zip(sheets, sheet_names(sheets), strict=True)
+            for name, sheet in named.items()
         ]
         for request in requests[1:]:  # plugins and profiles are read once
             request.share_installation(requests[0])

@@ -111,7 +111,10 @@ def writing(path: Path | None = None) -> Iterator[None]:
     except RefusedFileError as error:
         raise click.ClickException(refused_write(error, path)) from error
     except OSError as error:
-        raise click.ClickException(f"cannot write {path or error.filename}: {error.strerror}") from error
+        name = path or Path(error.filename or "")
+        is_missing = isinstance(error, FileNotFoundError) and not name.parent.exists()
+        advice = f"; create the directory {str(name.parent)!r} first" if is_missing else ""
+        raise click.ClickException(f"cannot write {name}: {error.strerror}{advice}") from error
 
 
 def refused_write(error: RefusedFileError, path: Path | None = None) -> str:

@@ -16,7 +16,7 @@ from etconfig.expression.operations import OPERATIONS
 from etconfig.expression.signatures import ARITHMETIC, FUNCTIONS, STRING_METHODS
 from etconfig.expression.syntax import Binary, FunctionCall, Literal, Name, Node
 from etconfig.expression.types import ExpressionType
-from etconfig.facts.problems import is_never, meant_text, usual_texts_help
+from etconfig.facts.problems import is_never, meant_text, usual_texts, usual_texts_help
 from etconfig.facts.registry import FactInfo, FactRegistry, FactType
 from etconfig.mistakes.expression.foreign_words import size_in_bytes
 from etconfig.mistakes.expression.unexpected_tokens import CHOICE_HELP, NO_NULL
@@ -199,6 +199,11 @@ class Corrector:
                 return found
         if left.is_list != right.is_list:
             return Correction(_USAGE_OF_LISTS)
+        if node.operator not in ARITHMETIC and {left, right} in ({_STRING, _INT}, {_STRING, _FLOAT}):
+            name = node.left if left is _STRING else node.right
+            info = self.registry.get(name.name) if isinstance(name, Name) else None
+            usual = usual_texts_help(info) if info is not None and usual_texts(info) else ""
+            return Correction("compare a text with a text, in quotes" + (usual and f"; {usual}"))
         return self.mixed_numbers((node.left, node.right), (left, right), node.operator)
 
     def _membership(self, node: Binary, left: ExpressionType, right: ExpressionType) -> Correction:

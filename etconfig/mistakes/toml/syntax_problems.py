@@ -29,7 +29,10 @@ _MAX_PARSED = 2 << 20
 _MAX_SHOWN_LINE = 120
 """The most characters of a repaired line that a help line shows."""
 
-_HELP = {"Invalid value": 'strings are quoted, as in name = "value"; true and false are lower case'}
+_HELP = {
+    "Invalid value": 'strings are quoted, as in name = "value"; true and false are lower case',
+    "Invalid initial character for a key part": "write a key, as in { name = 1 }, in the line of the brace",
+}
 _HEADER = re.compile(r"[ \t]*(\[{1,2}[ \t]*([^\[\]]+?)[ \t]*\]{1,2})")
 _KEY = re.compile(r"[ \t]*(([^=\[\]{}#\s][^=\[\]{}#\n]*?))[ \t]*=")
 _TWICE = ("Cannot overwrite", "Cannot declare", "Cannot mutate", "Cannot redefine")

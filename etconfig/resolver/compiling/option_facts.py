@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cached_property
 
 from etconfig.base.records import record
+from etconfig.errors import PluginError
 from etconfig.expression import Expression, ExpressionType, parse_expression
 from etconfig.facts.registry import FactInfo, FactRegistry, FactType, FactValue, Volatility
 from etconfig.profile.profile import Reference
@@ -35,17 +36,20 @@ class OptionsAndFacts(FactRegistry):
     Args:
         facts: The facts.
         backends: The ids of the backends.
-        find_spec: Returns the schema of a backend; None if its plugin is broken.
+        find_spec: Returns the schema of a backend; raises PluginError if its plugin is broken.
     """
 
     def __init__(
-        self, facts: FactRegistry, backends: Iterable[str], find_spec: Callable[[str], BackendSpec | None]
+        self, facts: FactRegistry, backends: Iterable[str], find_spec: Callable[[str], BackendSpec]
     ) -> None:
-        vars(self).update(facts=facts, _backends=frozenset(backends), _find_spec=find_spec, _known={})
+        ids = frozenset(backends)
+        vars(self).update(facts=facts, broken={}, _backends=ids, _find_spec=find_spec, _known={})
 
     facts: FactRegistry
+    broken: dict[str, str]
+    """The reasons why backends have no options here."""
     _backends: frozenset[str]
-    _find_spec: Callable[[str], BackendSpec | None]
+    _find_spec: Callable[[str], BackendSpec]
     _known: dict[str, Mapping[str, FactInfo]]
 
     @cached_property
@@ -65,6 +69,10 @@ class OptionsAndFacts(FactRegistry):
             return self.facts.get(name)
         return self._of_backend(backend).get(name)
 
+    def options_of(self, backend: str) -> Collection[str]:
+        """Return the names of the options of a backend that a condition can read, with the backend."""
+        return self._of_backend(backend).keys()
+
     def backends_in(self, expression: Expression) -> frozenset[str]:
         """Return the backends whose options a condition reads."""
         return frozenset(name.partition(".")[0] for name in expression.facts) & self._backends
@@ -81,8 +89,11 @@ class OptionsAndFacts(FactRegistry):
 
     def _of_backend(self, backend: str) -> Mapping[str, FactInfo]:
         if backend not in self._known:
-            spec = self._find_spec(backend)
-            infos = {} if spec is None else spec.options.option_infos()
+            try:
+                infos = self._find_spec(backend).options.option_infos()
+            except PluginError as error:
+                infos = {}
+                self.broken[backend] = error.message
             found = (_info(f"{backend}.{name}", info.type, info.doc) for name, info in infos.items())
             self._known[backend] = {each.name: each for each in found if each is not None}
         return self._known[backend]

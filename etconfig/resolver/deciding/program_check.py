@@ -102,7 +102,7 @@ def _problems(layer: Layer, programs: KnownPrograms, installed: Collection[str])
     for declared in layer.instances:
         lacking = [name for name, methods in programs.methods.items() if declared.method not in methods]
         if _concerns(lacking, programs):
-            problem = _unknown_method(declared.method, programs, lacking, declared.span)
+            problem = unknown_method(declared.method, programs, lacking, declared.span)
             yield _judged(problem, programs, lacking)
     for assignment in layer.assignments:
         path = assignment.path
@@ -138,7 +138,7 @@ def _assignment_problem(
         return None
     if path.method is not None and (not idle or programs.used in without_method):
         span = assignment.scope_span or assignment.key_span
-        problem = _unknown_method(path.method, programs, lacking, span)
+        problem = unknown_method(path.method, programs, lacking, span)
     else:
         problem = _not_delegated(assignment, programs, lacking)
     return _judged(problem, programs, lacking)
@@ -149,7 +149,8 @@ def _concerns(lacking: Sequence[str], programs: KnownPrograms) -> bool:
     return bool(lacking) if programs.used is None else programs.used in lacking
 
 
-def _unknown_method(method: str, programs: KnownPrograms, lacking: Sequence[str], span: Span) -> Diagnostic:
+def unknown_method(method: str, programs: KnownPrograms, lacking: Sequence[str], span: Span) -> Diagnostic:
+    """Return the problem of a name that no method of the programs named `lacking` has."""
     known = programs.all_methods
     if programs.noun != METHOD:
         return unknown_model(method, known, span, programs.noun)

@@ -16,7 +16,7 @@ from etconfig.diagnostics.rules import ALWAYS_ERRORS, LEVELS, FileRules, Rules
 from etconfig.diagnostics.source_text import SourceText
 from etconfig.errors import ProfileError
 from etconfig.profile.document import parse_document
-from etconfig.profile.project import parse_rules
+from etconfig.profile.project import parse_part, read_rules
 
 
 def finding(
@@ -93,7 +93,7 @@ class TestTable:
 
     def test_levels_are_read(self) -> None:
         text = '[rules]\nunusual-value = "off"\n[[rules.files]]\npaths = ["a"]\nunknown-fact = "note"\n'
-        rules = parse_rules(parse_document(text, "etconfig.toml"))
+        rules = parse_part(parse_document(text, "etconfig.toml"), read_rules, Rules())
         assert rules.levels == {"unusual-value": None}
         assert rules.of_files == [FileRules(("a",), {"unknown-fact": Severity.NOTE})]
 
@@ -102,8 +102,9 @@ class TestTable:
         [
             ('unusual-valu = "off"', "no finding has the code 'unusual-valu'"),
             ('unusual-value = "of"', "unusual-value has no level 'of'"),
-            ("unusual-value = false", "unusual-value has no level False"),
+            ("unusual-value = false", "unusual-value has no level false"),
             ('untrusted-file = "off"', "untrusted-file is always an error"),
+            ('invalid-toml = "off"', "invalid-toml is always an error"),
             ('untrusted-file = "note"', "untrusted-file is always an error"),
             ('files = ["a"]', "must be an array of tables"),
             ('[[rules.files]]\nunusual-value = "off"', "has no 'paths'"),
@@ -112,11 +113,28 @@ class TestTable:
     )
     def test_what_is_wrong_is_an_error(self, text: str, message: str) -> None:
         with pytest.raises(ProfileError, match=message):
-            parse_rules(parse_document(f"[rules]\n{text}\n", "etconfig.toml"))
+            parse_part(parse_document(f"[rules]\n{text}\n", "etconfig.toml"), read_rules, Rules())
+
+    @pytest.mark.parametrize(
+        ("text", "help", "replacement"),
+        [
+            ('unusual-valu = "off"', "did you mean 'unusual-value'?", "unusual-value"),
+            ('unusual-value = "eror"', "did you mean 'error'?", '"error"'),
+            ('unusual-value = "warn"', "did you mean 'warning'?", '"warning"'),
+        ],
+    )
+    def test_guesses_are_fixes(self, text: str, help: str, replacement: str) -> None:
+        with pytest.raises(ProfileError) as caught:
+            parse_part(parse_document(f"[rules]\n{text}\n", "etconfig.toml"), read_rules, Rules())
+        (problem,) = caught.value.diagnostics
+        assert problem.help == help
+        assert (problem.fix and problem.fix.replacement) == replacement
 
     @pytest.mark.parametrize("code", sorted(ALWAYS_ERRORS))
     def test_a_guard_may_be_called_an_error(self, code: str) -> None:
-        rules = parse_rules(parse_document(f'[rules]\n{code} = "error"\n', "etconfig.toml"))
+        rules = parse_part(
+            parse_document(f'[rules]\n{code} = "error"\n', "etconfig.toml"), read_rules, Rules()
+        )
         assert rules.levels == {code: Severity.ERROR}
 
 

@@ -5,7 +5,7 @@ from profile_texts import problems_of, profile, project, said
 
 from etconfig.errors import ProfileError
 from etconfig.profile.document import parse_document
-from etconfig.profile.project import PluginChoices, parse_plugin_choices
+from etconfig.profile.project import PluginChoices, parse_part, read_plugins
 
 
 class TestProfile:
@@ -216,10 +216,10 @@ class TestProjectFile:
 
     def test_the_choice_of_plugins_is_read_without_the_facts_that_they_add(self) -> None:
         text = "plugins.deny = ['x']\n[facts]\n'acme.fact' = 1\n"
-        choices = parse_plugin_choices(parse_document(text, "etconfig.toml"))
+        choices = parse_part(parse_document(text, "etconfig.toml"), read_plugins, PluginChoices())
         assert choices.deny == ("x",)
 
     def test_a_wrong_choice_of_plugins_is_refused_then_too(self) -> None:
         document = parse_document("plugins.deny = 1", "etconfig.toml")
-        (problem,) = problems_of(lambda: parse_plugin_choices(document))
+        (problem,) = problems_of(lambda: parse_part(document, read_plugins, PluginChoices()))
         assert problem.code == "wrong-type"
