@@ -156,8 +156,12 @@ def find_model(
         _refuse_engine_model(path)
         return replace(request, method=method or "forward")
     installed = {*workplace.installation.backend_ids}
-    others = {each: ids for each, ids in declared.items() if each != name and installed.issuperset(ids)}
-    return replace(request, method=name, backend=backends[0], others=others if name in declared else {})
+    others = tuple(
+        f"{each}={','.join(ids)}"
+        for each, ids in declared.items()
+        if name in declared and each != name and installed.issuperset(ids)
+    )
+    return replace(request, method=name, backend=backends[0], others=others)
 
 
 def swept(base: SubjectRequest, values: Values) -> Iterator[SubjectRequest]:

@@ -168,7 +168,7 @@ def describe_there(workplace: Workplace, request: SubjectRequest) -> dict[str, A
         profile="generic/any",
         require_match=False,
         overrides=override_texts(given),
-        others={},
+        others=(),
     )
     bare = replace(workplace, installation=Installation(), facts=found.facts, fact_overrides={})
     options = {path: value for path, value in found.values.items() if not is_of_executor[path]}

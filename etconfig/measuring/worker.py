@@ -81,7 +81,7 @@ def _made(data: Mapping[str, Any]) -> LoadedSubject:
         overrides_name=data["overrides_name"],
     )
     given: dict[str, Any] = data["request"]
-    lists = {name: tuple(given[name]) for name in ("overrides", "data", "shapes")}
+    lists = {name: tuple(given[name]) for name in ("overrides", "data", "shapes", "others")}
     return LoadedSubject(workplace, SubjectRequest(**{**given, **lists}))
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -50,7 +50,7 @@ class SubjectRequest:
             for the executor. Of two for one path, the later one wins.
         data: The data files of a program.
         shapes: The shapes of inputs that are made up for an engine's model, as `NAME=1,3,224,224`.
-        others: The backends of the other models of its file, by name: an application resolves them together,
+        others: The other models of its file, as `NAME=BACKEND,BACKEND`; applications resolve them together,
             and a budget is divided among all. What `overrides` say is for this one then.
     """
 
@@ -66,7 +66,7 @@ class SubjectRequest:
     overrides: tuple[str, ...] = ()
     data: tuple[str, ...] = ()
     shapes: tuple[str, ...] = ()
-    others: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    others: tuple[str, ...] = ()
 
     @property
     def executor_texts(self) -> tuple[tuple[str, str], ...]:
@@ -140,7 +140,9 @@ class Workplace:
     def engine_model(self, request: SubjectRequest) -> Models:
         """Return the model of a configuration that an engine runs."""
         assert request.backend is not None
-        return Models({**request.others, request.method: request.backend}, self.installation)
+        others = (text.partition("=") for text in request.others)
+        backends = {name: ids.split(",") for name, _, ids in others}
+        return Models({**backends, request.method: [request.backend]}, self.installation)
 
     def resolved(self, request: SubjectRequest) -> ResolvedOptions:
         """Return the options of a configuration, without loading it.
