@@ -140,6 +140,7 @@ def place(
         return subprocess.CompletedProcess(command, status, *capsys.readouterr())
 
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("etconfig.facts.detecting.adb._reason", lambda command: None)  # adb may be installed
         for path in fixtures:
             patch.syspath_prepend(path)
         patch.setattr(
