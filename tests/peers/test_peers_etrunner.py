@@ -55,7 +55,13 @@ printf '%s\\n' "$@" > {arguments}
 for command; do :; done
 export TMPDIR={directory}
 [ -z "$FAKE_FILTER" ] && exec sh -c "$command"
-sh -c "$command" | eval "$FAKE_FILTER"
+pipe={directory}/../pipe.$$
+mkfifo "$pipe"
+exec 3<&0
+sh -c "exec $command" <&3 >"$pipe" &
+eval "$FAKE_FILTER" <"$pipe"
+for second in 1 2; do kill -0 $! 2>/dev/null && sleep 1; done  # it may see the end, and say so
+kill $! 2>/dev/null  # as a connection that is cut ends both sides
 """
 
 
