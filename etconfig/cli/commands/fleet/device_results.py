@@ -189,9 +189,10 @@ def test_fleet(
     planned = request.planned(installation, tests=tests)
     with file_errors():
         result = inventory.runs(None).summarize(planned)
-    counts = result.tests
+    counts, unresolved = result.tests, result.devices - result.resolved
     counts[RESOLVES, "passed"] += result.resolved
-    counts[RESOLVES, "failed"] += result.devices - result.resolved
+    counts[RESOLVES, "failed"] += unresolved
+    counts.update({(each.test.name, "skipped"): unresolved for each in tests})
     names = (RESOLVES, *(each.test.name for each in tests))
     rows = {name: [counts[name, outcome] for outcome in OUTCOMES] for name in names}
     data = {
