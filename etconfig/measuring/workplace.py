@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 EXECUTOR_PREFIX = "executor."
 """Paths with this prefix name options of the executor: `executor.libraries`."""
+_QUOTA = "a quota of {:.3g} cores holds here: more threads look faster than they are in a loop"
+"""Both sides share the quota, and the least time of a block is that of a run which was not stopped."""
 _GIVEN = (OriginKind.PROFILE, OriginKind.PROJECT, OriginKind.ENVIRONMENT, OriginKind.OVERRIDE)
 
 
@@ -96,8 +98,10 @@ class Workplace:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The device that measures, in a sentence; nothing for this one."""
-        return () if self.device is None else (f"measured on {self.device.name}",)
+        """What readers of results must know of the device, in sentences."""
+        found = () if self.device is None else (f"measured on {self.device.name}",)
+        quota = self.facts.values.get("cpu.quota_cores")
+        return found if quota is None else (*found, _QUOTA.format(quota))
 
     def resolve(self, request: SubjectRequest, program: Delegating) -> Resolution:
         """Return the arguments of a configuration.

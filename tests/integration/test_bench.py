@@ -406,6 +406,12 @@ class TestEngines:
         with pytest.raises(etconfig.EtconfigError, match="several installed backends run such a file"):
             etconfig.compare("model.tiny", **there)
 
+    def test_a_quota_is_said_since_it_favours_threads(self, installation: etconfig.Installation) -> None:
+        facts = etconfig.FactSheet.from_values({"cpu.quota_cores": 1.5})
+        found = etconfig.compare("model.tiny", facts=facts, installation=installation, **QUICK)
+        note = "a quota of 1.5 cores holds here: more threads look faster than they are in a loop"
+        assert note in found.notes
+
     def test_shares_are_those_of_all_models_of_the_file(
         self, installation: etconfig.Installation, place: Path
     ) -> None:
