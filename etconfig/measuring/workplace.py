@@ -98,7 +98,7 @@ class Workplace:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What readers of results must know of the device, in sentences."""
+        """Sentences about the device that readers of results need."""
         found = () if self.device is None else (f"measured on {self.device.name}",)
         quota = self.facts.values.get("cpu.quota_cores")
         return found if quota is None else (*found, _QUOTA.format(quota))

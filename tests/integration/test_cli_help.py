@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from collections.abc import Callable, Iterator
@@ -19,6 +20,7 @@ from etconfig.app.installation.installation import Installation
 from etconfig.app.packing.profile_bundle import pack_bundle
 from etconfig.cli.startup.command_group import etconfig
 from etconfig.cli.startup.command_list import COMMAND_SUMMARIES
+from etconfig.measuring.compare import compare
 
 PROJECT = """\
 [instances.left]
@@ -179,9 +181,16 @@ def small_bundle() -> bytes:
     return pack_bundle(profiles=["generic/any"], installation=installation).to_bytes()
 
 
+@cache
+def small_comparison() -> str:
+    """The output of `bench --json`, measured once."""
+    return json.dumps(compare(DATA / "digits" / "digits.pte", pairs=6).to_jsonable())
+
+
 @pytest.fixture
 def prepared(place: Path) -> Path:
     """The files that the examples use."""
+    (place / "bench.json").write_text(small_comparison())
     (place / "etconfig.toml").write_text(PROJECT + MODELS)
     (place / "profiles" / "acme").mkdir(parents=True)
     (place / "profiles" / "acme" / "board.toml").write_text(BOARD)
