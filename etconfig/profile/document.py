@@ -57,19 +57,10 @@ class Document:
         return scan_positions(self.source.text)
 
     @cached_property
-    def _all_headers(self) -> Sequence[Header]:
-        return scan_headers(self.source.text)[0]
-
-    @property
-    def first_header(self) -> Header | None:
-        """The first header, or None if there is none."""
-        return self._all_headers[0] if self._all_headers else None
-
-    @cached_property
     def headers(self) -> Mapping[tuple[str, ...], Sequence[Header]]:
         """The headers of each table and of those below it, by its name without indices."""
         found: dict[tuple[str, ...], list[Header]] = {}
-        for header in self._all_headers:
+        for header in scan_headers(self.source.text)[0]:
             names = tuple(part for part in header.path if isinstance(part, str))
             for length in range(1, len(names) + 1):
                 found.setdefault(names[:length], []).append(header)

@@ -14,7 +14,6 @@ from etconfig.app.installation.installation import Installation
 from etconfig.cli.shared.completion import (
     complete_assignment,
     complete_device,
-    complete_method,
     complete_profile,
 )
 from etconfig.cli.shared.input_files import (
@@ -122,9 +121,6 @@ no_models_option = click.option(
 )
 """Refuses `--models` with the reason, in commands that open or run a program."""
 
-method_option = click.option(
-    "--method", default="forward", show_default=True, shell_complete=complete_method, help="The method."
-)
 instance_option = click.option("--instance", help="A named instance; by default the unnamed one.")
 input_option = click.option(
     "--input",
