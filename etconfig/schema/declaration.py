@@ -69,11 +69,13 @@ class Wire:
         key: The key, or None if the map cannot carry the option at all.
         values: The value sent for each choice, if it is not the name of the choice.
         separator: The text that joins the items of an array, which is sent as one string.
+        as_text: True if an integer is sent as a string of its decimal digits, beyond 32 bits, too.
     """
 
     key: str | None
     values: Mapping[str, bool | int | str] | None = None
     separator: str | None = None
+    as_text: bool = False
 
     def __post_init__(self) -> None:
         if self.key is not None and not 1 <= len(self.key.encode()) <= MAX_KEY_LENGTH:

@@ -86,7 +86,12 @@ def _property(info: OptionInfo) -> dict[str, Any]:
 def _wire(wire: Wire) -> dict[str, Any] | None:
     if wire.key is None:
         return None
-    parts = {"key": wire.key, "values": wire.values and dict(wire.values), "separator": wire.separator}
+    parts = {
+        "key": wire.key,
+        "values": wire.values and dict(wire.values),
+        "separator": wire.separator,
+        "asText": wire.as_text or None,
+    }
     return {key: value for key, value in parts.items() if value is not None}
 
 

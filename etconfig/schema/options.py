@@ -218,6 +218,8 @@ def _checked_wire(wire: Wire, option_type: OptionType) -> Wire:
         raise TypeError("has a wire key, but ExecuTorch's option map has no tables")
     if wire.separator is not None and option_type.kind is not OptionKind.ARRAY:
         raise TypeError("has a wire separator, but is not an array")
+    if wire.as_text and option_type.kind is not OptionKind.INTEGER:
+        raise TypeError("is sent as text by its wire, but is not an integer")
     return wire
 
 

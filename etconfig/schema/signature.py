@@ -76,5 +76,10 @@ def _table(table: Any) -> dict[str, Any]:
 def _wire(wire: Wire) -> dict[str, Any] | str:
     if wire.key is None:
         return "cannot be carried"
-    parts = {"key": wire.key, "values": wire.values and dict(wire.values), "separator": wire.separator}
+    parts = {
+        "key": wire.key,
+        "values": wire.values and dict(wire.values),
+        "separator": wire.separator,
+        "asText": wire.as_text or None,
+    }
     return {name: value for name, value in parts.items() if value is not None}

@@ -68,12 +68,15 @@ def _no_key(info: OptionInfo) -> str:
 
 
 def sent_value(info: OptionInfo, value: object) -> object:
-    """Return an option's plain value as it is sent: a choice by its wire value, an array as one text."""
+    """Return an option's plain value as it is sent: a choice by its wire value, an array as one text.
+
+    An integer is a text of its digits if its wire says so.
+    """
     if info.wire.values is not None and isinstance(value, str):
         return info.wire.values[value]
     if info.wire.separator is not None and isinstance(value, list):
         return info.wire.separator.join(map(str, value))
-    return value
+    return str(value) if info.wire.as_text and value is not None else value
 
 
 def value_help(name: str) -> str:

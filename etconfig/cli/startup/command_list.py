@@ -27,7 +27,7 @@ COMMAND_SUMMARIES = {
     "resolve": "Resolve the arguments of every method, instance and backend.",
     "rules": "List the codes of findings, their levels and fixes.",
     "run": "Run a method of a program.",
-    "schema": "Print an option schema as JSON Schema or Markdown.",
+    "schema": "Print an option schema as JSON Schema, Markdown or typed code.",
     "test": "Check that the project's tests hold on each of its devices.",
     "tune": "Find better options for a model on this machine.",
     "validate": "Check configuration files; exit with 1 if there are errors.",

@@ -167,8 +167,8 @@ def _body(options: Mapping[str, Sequence[Entry]], hand_over: str) -> Iterator[st
     yield "Error error = Error::Ok;"
     for index, (backend, entries) in enumerate(options.items()):
         for entry in entries:
-            yield from _step(f"options{index}.set_option({_text(entry.key)}, {_literal(entry.value)})")
-        yield from _step(f"{hand_over}({_text(backend)}, options{index}.view())")
+            yield from _step(f"options{index}.set_option({text_literal(entry.key)}, {literal(entry.value)})")
+        yield from _step(f"{hand_over}({text_literal(backend)}, options{index}.view())")
     yield "return error;"
 
 
@@ -176,13 +176,14 @@ def _step(call: str) -> Iterator[str]:
     yield f"if (error == Error::Ok) error = {call};"
 
 
-def _literal(value: WireValue) -> str:
+def literal(value: WireValue) -> str:
+    """Return a bool, an integer or a text as a literal."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    return integer_literal(value) if isinstance(value, int) else _text(value)
+    return integer_literal(value) if isinstance(value, int) else text_literal(value)
 
 
-def _text(text: str) -> str:
+def text_literal(text: str) -> str:
     """Return a literal of printable ASCII. Octal escapes end after three digits; hexadecimal ones do not."""
     return f'"{"".join(map(_character, text.encode()))}"'
 

@@ -22,12 +22,12 @@ _OPENING = (
 )
 
 
-_THREADS = ("XnnpackBackend", "num_threads")
+THREADS = ("XnnpackBackend", "num_threads")
 """The option that `Module.load` takes as `numThreads`, the size of the thread pool of the process."""
 
 
 def _function(name: str, carried: CarriedMethod) -> Iterator[str]:
-    threads = carried.called.get(_THREADS)
+    threads = carried.called.get(THREADS)
     if isinstance(threads, int):
         head, _, number = name.rpartition("Options")
         yield f"const val {head}NumThreads{number} = {integer_literal(threads)}"
@@ -35,15 +35,16 @@ def _function(name: str, carried: CarriedMethod) -> Iterator[str]:
     for backend, entries in carried.of_method.items():
         for entry in entries:
             assert isinstance(entry.value, int)  # ANDROID carries nothing else
-            yield f"    .setInt({_literal(backend)}, {_literal(entry.key)}, {integer_literal(entry.value)})"
+            yield f"    .setInt({literal(backend)}, {literal(entry.key)}, {integer_literal(entry.value)})"
 
 
-def _literal(text: str) -> str:
+def literal(text: str) -> str:
+    """Return a text as a literal."""
     # JSON's escapes are Kotlin's; but Kotlin replaces `$name` in strings
     return json.dumps(text).replace("$", r"\$")
 
 
 KOTLIN = Language(
-    ANDROID, partial(object_of_functions, opening=_OPENING, function=_function), calls={_THREADS}
+    ANDROID, partial(object_of_functions, opening=_OPENING, function=_function), calls={THREADS}
 )
 """Kotlin."""

@@ -128,15 +128,25 @@ def object_of_functions(
 
 def identifiers(methods: Iterable[CarriedMethod], style: Callable[[Sequence[str]], str]) -> Iterator[str]:
     """Yield a unique name for the code of each method instance, such as `forwardOptions`."""
-    taken: set[str] = set()
-    for carried in methods:
-        # `*` stands for any method and has no letters; an identifier must not begin with a digit
-        words = re.findall(r"[A-Za-z0-9]+", carried.method.label) or ["any", "method"]
-        name = plain = style([*(["method"] if words[0][0].isdigit() else []), *words, "options"])
-        number = 2
+    # `*` stands for any method and has no letters
+    words = (words_in(carried.method.label, "method") or ["any", "method"] for carried in methods)
+    return distinct(style([*each, "options"]) for each in words)
+
+
+def words_in(text: str, first: str) -> list[str]:
+    """Return the words of a text that identifiers may have; `first` goes before a digit at the beginning."""
+    words = re.findall(r"[A-Za-z0-9]+", text)
+    return [first, *words] if words and words[0][0].isdigit() else words
+
+
+def distinct(names: Iterable[str], reserved: Iterable[str] = ()) -> Iterator[str]:
+    """Yield each name, with a number if it was there before, and with `_` if it is reserved."""
+    reserved = taken = {*reserved}
+    for plain in names:
+        name, number = (f"{plain}_" if plain in reserved else plain), 2
         while name in taken:
             name, number = f"{plain}{number}", number + 1
-        taken.add(name)
+        taken = taken | {name}
         yield name
 
 
@@ -157,4 +167,5 @@ def integer_literal(value: int) -> str:
 
 def comment(text: str) -> str:
     """Return a text as a `//` comment of one line; nothing in the text can end the line or continue it."""
-    return "// " + "".join(c if c.isprintable() and c != "\\" else "?" for c in text)
+    shown = "".join(c if c.isprintable() and c != "\\" else "?" for c in text)
+    return "// " + shown.replace("??", "? ?")  # two of them begin a trigraph

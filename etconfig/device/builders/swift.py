@@ -21,9 +21,9 @@ def _function(name: str, carried: CarriedMethod) -> Iterator[str]:
     if carried.of_method:
         yield "    try BackendOptionsMap(options: ["
         for backend, entries in carried.of_method.items():
-            yield f"        {_literal(backend)}: ["
+            yield f"        {literal(backend)}: ["
             for entry in entries:
-                yield f"            BackendOption({_literal(entry.key)}, {_literal(entry.value)}),"
+                yield f"            BackendOption({literal(entry.key)}, {literal(entry.value)}),"
             yield "        ],"
         yield "    ])"
     else:
@@ -31,7 +31,8 @@ def _function(name: str, carried: CarriedMethod) -> Iterator[str]:
     yield "}"
 
 
-def _literal(value: WireValue) -> str:
+def literal(value: WireValue) -> str:
+    """Return a bool, an integer or a text as a literal."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):

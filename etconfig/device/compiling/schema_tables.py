@@ -88,7 +88,7 @@ class SchemaTables:
             default_origin=text(str(origin)),
             fact_origin=text(str(of_fact) if has_fact else None),
             key=text(info.wire.key),
-            separator=text(info.wire.separator),
+            separator=text("" if info.wire.as_text else info.wire.separator),
             first_choice=choices[0],
             choice_count=choices[1],
             min_length=bounds.min_length,

@@ -70,8 +70,8 @@ def _sent(tables: BundleTables, row: OptionRow, value: object) -> object:
         known = stored_value(tables, choice.value)
         if type(known) is type(value) and known == value:
             return stored_value(tables, choice.sent)
-    if row.separator != NONE and isinstance(value, list):
-        return tables.texts[row.separator].join(map(str, value))
+    if row.separator != NONE and value is not None:  # an integer that has one is sent as text
+        return tables.texts[row.separator].join(map(str, value if isinstance(value, list) else (value,)))
     return value
 
 

@@ -91,7 +91,12 @@ inline bool carry(const OptionArgument& option, executorch::runtime::BackendOpti
   const Value sent = option.sent();
   if (const auto boolean = sent.boolean()) {
     out->value = *boolean;
-  } else if (const auto integer = sent.integer()) {
+  } else if (const auto integer = sent.integer(); integer && option.separator()) {
+    char memory[24];
+    TextBuffer digits(memory, sizeof memory);
+    sent.write(&digits);
+    if (!put_text(digits.text(), out)) return false;
+  } else if (integer) {
     if (*integer < INT32_MIN || *integer > INT32_MAX) return false;
     out->value = static_cast<int>(*integer);
   } else if (const auto text = sent.text()) {

@@ -1,0 +1,37 @@
+"""Kotlin for the app. Source: extension/android, BackendOptionsMap.kt and Module.kt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from etconfig.device.builders.kotlin import KOTLIN, THREADS, literal
+from etconfig.device.builders.language import camel_case, comment, integer_literal
+from etconfig.device.typed.typed_option import Parts, Style, TypedOption, TypedOptions
+
+KOTLIN_STYLE = Style("kotlin", camel_case, lambda words: "_".join(words).upper(), KOTLIN)
+"""The names of Kotlin."""
+
+
+def kotlin_parts(options: TypedOptions) -> Parts:
+    """Return what fills `builder.kt.txt`."""
+    setters = (line for option in options.carried for line in _setter(option, options.class_name))
+    return {"id": [literal(options.backend)], "setters": setters}
+
+
+def _setter(option: TypedOption, class_name: str) -> Iterator[str]:
+    yield ""
+    kind, sent = "Int", "value"
+    if option.choices:
+        kind, sent = option.type_name, "value.sent"
+        words = ", ".join(f"{name}({integer_literal(int(each))})" for name, each in option.choices.items())
+        yield from (f"enum class {kind}(internal val sent: Int) {{ {words} }}", "")
+    yield from (comment(option.info.doc), comment(option.expected))
+    yield f"fun {option.name}(value: {kind}): {class_name} {{"
+    if not option.choices:
+        test = f"value in {'..'.join(map(integer_literal, option.range))}"
+        test += f" && value % {option.step} == 0" if option.step > 1 else ""
+        refused = literal(f"{option.info.name}: expected {option.expected}, given ")
+        yield f"    require({test}) {{ {refused} + value }}"
+    is_threads = (option.backend, option.info.name) == THREADS
+    yield f"    {'threads' if is_threads else f'sent[{literal(option.key)}]'} = {sent}"
+    yield from ("    return this", "}")
