@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from etconfig.device.builders.cpp import literal, text_literal
 from etconfig.device.builders.language import comment, pascal_case
-from etconfig.device.typed.typed_option import Parts, Style, TypedOption, TypedOptions
+from etconfig.device.typed.typed_option import Parts, Style, TypedOption, TypedOptions, no_macro
 from etconfig.schema.declaration import Scope
 from etconfig.schema.option_type import OptionKind
 from etconfig.wire.runtime_limits import WireValue
@@ -18,12 +18,7 @@ from etconfig.wire.runtime_limits import WireValue
 _KINDS = {OptionKind.BOOLEAN: "bool", OptionKind.STRING: "Text", OptionKind.ARRAY: "Text"}
 
 
-def _member_name(words: list[str]) -> str:
-    name = "_".join(words)
-    return f"{name}_" if name.isupper() else name  # it may be a macro
-
-
-CPP_STYLE = Style("cpp", _member_name, lambda words: f"k{pascal_case(words)}")
+CPP_STYLE = Style("cpp", lambda words: no_macro("_".join(words)), lambda words: f"k{pascal_case(words)}")
 """The names of C++."""
 
 
@@ -57,7 +52,7 @@ def _declarations(options: TypedOptions) -> Iterator[str]:
     yield from ("", "struct Options final {")
     yield from (f"  {comment(f'left out: {line}')}" for line in options.left_out)
     for option in options.carried:
-        yield f"  {comment(option.info.doc)}"
+        yield f"  {comment(option.doc)}"
         yield f"  {comment(f'{option.key}: {option.expected}; of the {option.info.scope.value}')}"
         has_value = option.default is not None or option.info.is_required
         plain = _type(option)

@@ -25,7 +25,7 @@ def _setter(option: TypedOption, class_name: str) -> Iterator[str]:
         kind, sent = option.type_name, "value.sent"
         words = ", ".join(f"{name}({integer_literal(int(each))})" for name, each in option.choices.items())
         yield from (f"enum class {kind}(internal val sent: Int) {{ {words} }}", "")
-    yield from (comment(option.info.doc), comment(option.expected))
+    yield from (comment(option.doc), comment(option.expected))
     yield f"fun {option.name}(value: {kind}): {class_name} {{"
     if not option.choices:
         test = f"value in {'..'.join(map(integer_literal, option.range))}"

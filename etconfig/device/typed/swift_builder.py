@@ -32,7 +32,7 @@ def _property(option: TypedOption) -> Iterator[str]:
         for name, sent in option.choices.items():
             yield f"        case .{name}: return BackendOption({literal(option.key)}, {literal(sent)})"
         yield from ("        }", "    }", "}", "")
-    yield from (comment(option.info.doc), comment(option.expected), f"public var {option.name}: {kind}?")
+    yield from (comment(option.doc), comment(option.expected), f"public var {option.name}: {kind}?")
 
 
 def _step(option: TypedOption) -> Iterator[str]:

@@ -87,6 +87,11 @@ class TypedOption:
         return self.info.wire.key
 
     @property
+    def doc(self) -> str:
+        """Its description, in one line."""
+        return " ".join(self.info.doc.split())
+
+    @property
     def is_integer(self) -> bool:
         """True if it is a number, not a choice of numbers."""
         return self.info.type.kind is OptionKind.INTEGER
@@ -170,7 +175,7 @@ def typed_options(spec: BackendSpec, style: Style) -> TypedOptions:
     words = [words_in(info.name, "option") or ["option"] for info in kept]
     taken = {*style.reserved(), class_name}
     names = list(distinct(map(style.option, words), taken))
-    types = distinct(map(pascal_case, words), {*taken, *names})
+    types = distinct((no_macro(pascal_case(each)) for each in words), {*taken, *names})
     carried, refused, problems = [], [], []
     for info, name, type_name in zip(kept, names, types, strict=True):
         plain = distinct((style.choice(_choice_words(str(each))) for each in info.choices), taken)
@@ -189,6 +194,11 @@ def typed_options(spec: BackendSpec, style: Style) -> TypedOptions:
     if problems or (refused and not carried):
         raise OptionError(diagnostics=tuple(problems or refused))
     return TypedOptions(spec.id, class_name, tuple(carried), tuple(left_out))
+
+
+def no_macro(name: str) -> str:
+    """Return a name that is not the name of a macro."""
+    return f"{name}_" if name.isupper() else name
 
 
 def _choice_words(choice: str) -> list[str]:
