@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from compilers import compiled, system_compiler
+from compilers import compiled, kotlin_compiler, system_compiler
 from device_stacks import Stack
 from doc_pages import ROOT, Page
 from doc_shell import Shell
@@ -27,7 +27,6 @@ from etconfig.facts.sheet import FactSheet
 JAVA = device_include_dir().parent / "bindings" / "java"
 SOURCES = ROOT / "tests" / "data" / "device" / "java"
 DIGITS = ROOT / "tests" / "data" / "digits"
-KOTLINC = ROOT / "build" / "kotlin" / "node_modules" / "kotlin-compiler" / "bin" / "kotlinc"
 pytestmark = pytest.mark.timeout(300)
 PROFILE = r"""[profile]
 name = "acme/board"
@@ -244,14 +243,6 @@ class TestJava:
     def test_threads_wait_for_each_other(self, answers: dict[str, str]) -> None:
         assert answers["failures"] == "[]"
         assert answers["stopped"] == "the device is closed"
-
-
-def kotlin_compiler() -> str:
-    """Return the compiler of Kotlin; skips the test without it."""
-    found = shutil.which("kotlinc") or (str(KOTLINC) if KOTLINC.is_file() else None)
-    if found is None:
-        pytest.skip("no kotlinc; `make test-device` installs it from npm (package kotlin-compiler)")
-    return found
 
 
 @pytest.mark.device

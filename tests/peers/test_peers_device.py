@@ -108,6 +108,16 @@ class TestRuntime:
         joined = ";".join(map(str, [True, False, True]))  # as etconfig/wire/wired_values.py does
         assert f"XnnpackBackend flags text {joined}" in lines
 
+    def test_an_integer_with_a_separator_is_sent_as_text(self, runner: Path, tmp_path: Path) -> None:
+        path = tmp_path / "budget.etbundle"
+        tables = flag_tables()
+        values = (*tables.values, ValueRow(2**40, 0, StoredKind.INTEGER, 0))
+        option = tables.options[0]._replace(default_value=3, kind=1, maximum=2.0**50)
+        path.write_bytes(write_tables(counted(replace(tables, values=values, options=(option,)))))
+        command = [str(runner), str(path), str(PROGRAM)]
+        lines = subprocess.run(command, capture_output=True, text=True, check=False).stdout.splitlines()
+        assert f"XnnpackBackend flags text {2**40}" in lines
+
 
 class TestResolvedWhenPacking:
     """A configuration that was resolved when packing brings the same options to the same runtime."""

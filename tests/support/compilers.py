@@ -15,6 +15,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 CACHE = ROOT / "build" / "compiled"
+KOTLINC = ROOT / "build" / "kotlin" / "node_modules" / "kotlin-compiler" / "bin" / "kotlinc"
 
 
 def system_compiler() -> str:
@@ -23,6 +24,14 @@ def system_compiler() -> str:
         if (found := shutil.which(name)) is not None:
             return found
     pytest.skip("no C++ compiler (c++, g++ or clang++) on the PATH")
+
+
+def kotlin_compiler() -> str:
+    """Return the compiler of Kotlin; skips the test without it."""
+    found = shutil.which("kotlinc") or (str(KOTLINC) if KOTLINC.is_file() else None)
+    if found is None:
+        pytest.skip("no kotlinc; `make test-device` installs it from npm (package kotlin-compiler)")
+    return found
 
 
 def compiled(command: Sequence[str | Path], target: Path) -> Path:

@@ -40,8 +40,9 @@ def _function(name: str, carried: CarriedMethod) -> Iterator[str]:
 
 def literal(text: str) -> str:
     """Return a text as a literal."""
-    # JSON's escapes are Kotlin's; but Kotlin replaces `$name` in strings
-    return json.dumps(text).replace("$", r"\$")
+    # JSON's escapes are Kotlin's but for one; and Kotlin replaces `$name` in strings
+    special = {"\f": r"\u000c", "$": r"\$"}
+    return f'"{"".join(special.get(each) or json.dumps(each)[1:-1] for each in text)}"'
 
 
 KOTLIN = Language(

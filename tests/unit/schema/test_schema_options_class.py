@@ -327,6 +327,12 @@ class TestRefusedDeclarations:
         with pytest.raises(TypeError, match=r"^Options\.value has a wire separator, but is not an array$"):
             options_class(int, wire=Wire(key="value", separator=","))
 
+    def test_only_an_integer_is_sent_as_text(self):
+        with pytest.raises(
+            TypeError, match=r"^Options\.value is sent as text by its wire, but is not an int"
+        ):
+            options_class(bool, wire=Wire(key="value", as_text=True))
+
     @pytest.mark.parametrize("wire", ["threads", Wire(key="threads")])
     def test_two_options_cannot_be_sent_under_one_key(self, wire):
         with pytest.raises(

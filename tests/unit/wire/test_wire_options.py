@@ -5,8 +5,9 @@ from typing import Annotated, Any
 
 import pytest
 
-from etconfig.plugin.v1 import BackendOptions, Ge, Wire, option
+from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendSpec, Ge, Wire, option
 from etconfig.schema.declaration import Scope
+from etconfig.schema.jsonschema import json_schema
 from etconfig.wire.runtime_limits import ANDROID, EXECUTORCH
 from etconfig.wire.wired_values import WireOption, wire_options
 
@@ -76,6 +77,17 @@ class TestWireOptions:
     @pytest.mark.parametrize(("value", "fits"), [(2**31 - 1, True), (2**31, False)])
     def test_integers_have_32_bits(self, value: int, fits: bool) -> None:
         assert (problems_of(threads=value) == []) is fits
+
+    def test_an_integer_that_is_sent_as_text_may_have_64_bits(self) -> None:
+        class Options(BackendOptions):
+            budget: int | None = option(None, applies="load", wire=Wire(key="b", as_text=True), doc="Bytes.")
+
+        wired, problems = wire_options("Acme", Options(budget=2**40), EXECUTORCH)
+        assert (wired, problems) == ([WireOption("budget", "b", "1099511627776", Scope.METHOD)], [])
+        assert wire_options("Acme", Options(), EXECUTORCH) == ([], [])
+        assert json_schema(BackendSpec(id="A", doc="A.", options=Options, api=ApiRange(min=1, built=1)))[
+            "properties"
+        ]["budget"]["x-etconfig-wire"] == {"key": "b", "asText": True}
 
     def test_android_carries_integers_only(self) -> None:
         assert problems_of(ANDROID, methods=("a",)) == [
