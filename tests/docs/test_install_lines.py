@@ -54,6 +54,7 @@ WRITTEN = {
     "acme-dsp": {"test"},
     "acme-gpu": {"aot", "test"},
     "examples/acme_probe": set(),
+    "examples/tensorrt_schema": set(),
     "examples/tiny_engine": set(),
 }
 """Packages that a reader has written, by their path, with their extras."""

@@ -92,6 +92,7 @@ PARTS: dict[str, dict[str, set[str]]] = {
         "deciding": {"bundle"},
         "compiling": {"bundle", "deciding"},
         "builders": {"deciding"},
+        "typed": {"builders", "bundle", "compiling"},
     },
     "app": {
         "installation": set(),

@@ -167,7 +167,9 @@ def _body(options: Mapping[str, Sequence[Entry]], hand_over: str) -> Iterator[st
     yield "Error error = Error::Ok;"
     for index, (backend, entries) in enumerate(options.items()):
         for entry in entries:
-            yield from _step(f"options{index}.set_option({text_literal(entry.key)}, {literal(entry.value)})")
+            yield from _step(
+                f"options{index}.set_option({text_literal(entry.key)}, {cpp_literal(entry.value)})"
+            )
         yield from _step(f"{hand_over}({text_literal(backend)}, options{index}.view())")
     yield "return error;"
 
@@ -176,7 +178,7 @@ def _step(call: str) -> Iterator[str]:
     yield f"if (error == Error::Ok) error = {call};"
 
 
-def literal(value: WireValue) -> str:
+def cpp_literal(value: WireValue) -> str:
     """Return a bool, an integer or a text as a literal."""
     if isinstance(value, bool):
         return "true" if value else "false"

@@ -35,10 +35,11 @@ def _function(name: str, carried: CarriedMethod) -> Iterator[str]:
     for backend, entries in carried.of_method.items():
         for entry in entries:
             assert isinstance(entry.value, int)  # ANDROID carries nothing else
-            yield f"    .setInt({literal(backend)}, {literal(entry.key)}, {integer_literal(entry.value)})"
+            names = f"{kotlin_literal(backend)}, {kotlin_literal(entry.key)}"
+            yield f"    .setInt({names}, {integer_literal(entry.value)})"
 
 
-def literal(text: str) -> str:
+def kotlin_literal(text: str) -> str:
     """Return a text as a literal."""
     # JSON's escapes are Kotlin's but for one; and Kotlin replaces `$name` in strings
     special = {"\f": r"\u000c", "$": r"\$"}

@@ -21,9 +21,9 @@ def _function(name: str, carried: CarriedMethod) -> Iterator[str]:
     if carried.of_method:
         yield "    try BackendOptionsMap(options: ["
         for backend, entries in carried.of_method.items():
-            yield f"        {literal(backend)}: ["
+            yield f"        {swift_literal(backend)}: ["
             for entry in entries:
-                yield f"            BackendOption({literal(entry.key)}, {literal(entry.value)}),"
+                yield f"            BackendOption({swift_literal(entry.key)}, {swift_literal(entry.value)}),"
             yield "        ],"
         yield "    ])"
     else:
@@ -31,7 +31,7 @@ def _function(name: str, carried: CarriedMethod) -> Iterator[str]:
     yield "}"
 
 
-def literal(value: WireValue) -> str:
+def swift_literal(value: WireValue) -> str:
     """Return a bool, an integer or a text as a literal."""
     if isinstance(value, bool):
         return "true" if value else "false"

@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from etconfig.device.builders.cpp import literal, text_literal
+from etconfig.device.builders.cpp import cpp_literal, text_literal
 from etconfig.device.builders.language import comment, pascal_case
-from etconfig.device.typed.typed_option import Parts, Style, TypedOption, TypedOptions, no_macro
+from etconfig.device.typed.typed_option import NamingStyle, Parts, TypedOption, TypedOptions, no_macro
 from etconfig.schema.declaration import Scope
 from etconfig.schema.option_type import OptionKind
 from etconfig.wire.runtime_limits import WireValue
@@ -18,7 +18,9 @@ from etconfig.wire.runtime_limits import WireValue
 _KINDS = {OptionKind.BOOLEAN: "bool", OptionKind.STRING: "Text", OptionKind.ARRAY: "Text"}
 
 
-CPP_STYLE = Style("cpp", lambda words: no_macro("_".join(words)), lambda words: f"k{pascal_case(words)}")
+CPP_STYLE = NamingStyle(
+    "cpp", lambda words: no_macro("_".join(words)), lambda words: f"k{pascal_case(words)}"
+)
 """The names of C++."""
 
 
@@ -75,17 +77,17 @@ def _default(option: TypedOption) -> str:
         return f" = {option.type_name}::{named}"
     if option.is_integer:
         return f" = {_int64(int(default))}"
-    return f" = Text({literal(default)})" if _type(option) == "Text" else f" = {literal(default)}"
+    return f" = Text({cpp_literal(default)})" if _type(option) == "Text" else f" = {cpp_literal(default)}"
 
 
 def _read(option: TypedOption) -> str:
-    is_required = literal(option.info.is_required and option.info.scope is Scope.METHOD)
+    is_required = cpp_literal(option.info.is_required and option.info.scope is Scope.METHOD)
     common = f"{text_literal(option.key)}, {is_required}, {text_literal(option.expected)}"
     if option.choices:
         return f"reader.choice({common}, k{option.type_name}Words, &found.{option.name});"
     if option.is_integer:
         numbers = ", ".join(map(_int64, (*option.range, option.step)))
-        rest = f"{numbers}, {literal(option.info.wire.as_text)}"
+        rest = f"{numbers}, {cpp_literal(option.info.wire.as_text)}"
         return f"reader.integer({common}, {rest}, &found.{option.name});"
     if option.info.type.kind is OptionKind.BOOLEAN:
         return f"reader.boolean({common}, &found.{option.name});"
@@ -99,5 +101,5 @@ def _int64(value: int) -> str:
 
 def _sent(value: WireValue) -> str:
     kind = {bool: "kBoolean", int: "kInteger", str: "kText"}[type(value)]
-    both = f"0, {text_literal(value)}" if isinstance(value, str) else f'{literal(int(value))}, ""'
+    both = f"0, {text_literal(value)}" if isinstance(value, str) else f'{cpp_literal(int(value))}, ""'
     return f"{{internal::Sent::Kind::{kind}, {both}}}"

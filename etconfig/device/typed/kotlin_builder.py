@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from etconfig.device.builders.kotlin import KOTLIN, THREADS, literal
+from etconfig.device.builders.kotlin import KOTLIN, THREADS, kotlin_literal
 from etconfig.device.builders.language import camel_case, comment, integer_literal
-from etconfig.device.typed.typed_option import Parts, Style, TypedOption, TypedOptions
+from etconfig.device.typed.typed_option import NamingStyle, Parts, TypedOption, TypedOptions
 
-KOTLIN_STYLE = Style("kotlin", camel_case, lambda words: "_".join(words).upper(), KOTLIN)
+KOTLIN_STYLE = NamingStyle("kotlin", camel_case, lambda words: "_".join(words).upper(), KOTLIN)
 """The names of Kotlin."""
 
 
 def kotlin_parts(options: TypedOptions) -> Parts:
     """Return what fills `builder.kt.txt`."""
     setters = (line for option in options.carried for line in _setter(option, options.class_name))
-    return {"id": [literal(options.backend)], "setters": setters}
+    return {"id": [kotlin_literal(options.backend)], "setters": setters}
 
 
 def _setter(option: TypedOption, class_name: str) -> Iterator[str]:
@@ -30,8 +30,8 @@ def _setter(option: TypedOption, class_name: str) -> Iterator[str]:
     if not option.choices:
         test = f"value in {'..'.join(map(integer_literal, option.range))}"
         test += f" && value % {option.step} == 0" if option.step > 1 else ""
-        refused = literal(f"{option.info.name}: expected {option.expected}, given ")
+        refused = kotlin_literal(f"{option.info.name}: expected {option.expected}, given ")
         yield f"    require({test}) {{ {refused} + value }}"
     is_threads = (option.backend, option.info.name) == THREADS
-    yield f"    {'threads' if is_threads else f'sent[{literal(option.key)}]'} = {sent}"
+    yield f"    {'threads' if is_threads else f'sent[{kotlin_literal(option.key)}]'} = {sent}"
     yield from ("    return this", "}")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from etconfig.device.builders.language import camel_case, comment
-from etconfig.device.builders.swift import SWIFT, literal
-from etconfig.device.typed.typed_option import Parts, Style, TypedOption, TypedOptions
+from etconfig.device.builders.swift import SWIFT, swift_literal
+from etconfig.device.typed.typed_option import NamingStyle, Parts, TypedOption, TypedOptions
 from etconfig.schema.option_type import OptionKind
 
-SWIFT_STYLE = Style("swift", camel_case, camel_case, SWIFT)
+SWIFT_STYLE = NamingStyle("swift", camel_case, camel_case, SWIFT)
 """The names of Swift."""
 _KINDS = {OptionKind.BOOLEAN: "Bool", OptionKind.INTEGER: "Int"}
 
@@ -17,7 +17,7 @@ _KINDS = {OptionKind.BOOLEAN: "Bool", OptionKind.INTEGER: "Int"}
 def swift_parts(options: TypedOptions) -> Parts:
     """Return what fills `builder.swift.txt`."""
     return {
-        "id": [literal(options.backend)],
+        "id": [swift_literal(options.backend)],
         "properties": (line for option in options.carried for line in _property(option)),
         "steps": (line for option in options.carried for line in _step(option)),
     }
@@ -30,7 +30,8 @@ def _property(option: TypedOption) -> Iterator[str]:
         yield from (f"public enum {kind} {{", f"    case {', '.join(option.choices)}", "")
         yield from ("    var sent: BackendOption {", "        switch self {")
         for name, sent in option.choices.items():
-            yield f"        case .{name}: return BackendOption({literal(option.key)}, {literal(sent)})"
+            pair = f"{swift_literal(option.key)}, {swift_literal(sent)}"
+            yield f"        case .{name}: return BackendOption({pair})"
         yield from ("        }", "    }", "}", "")
     yield from (comment(option.doc), comment(option.expected), f"public var {option.name}: {kind}?")
 
@@ -38,10 +39,10 @@ def _property(option: TypedOption) -> Iterator[str]:
 def _step(option: TypedOption) -> Iterator[str]:
     yield f"if let value = {option.name} {{"
     for test in () if option.choices else _tests(option):
-        refused = literal(f"{option.info.name}: expected {option.expected}")
+        refused = swift_literal(f"{option.info.name}: expected {option.expected}")
         yield f"    guard {test} else {{ throw Refused(description: {refused}) }}"
     value = "String(value)" if option.info.wire.as_text else "value"
-    sent = "value.sent" if option.choices else f"BackendOption({literal(option.key)}, {value})"
+    sent = "value.sent" if option.choices else f"BackendOption({swift_literal(option.key)}, {value})"
     yield from (f"    found.append({sent})", "}")
 
 

@@ -10,10 +10,10 @@ from etconfig.device.builders.language import comment
 from etconfig.device.typed.cpp_reader import CPP_STYLE, cpp_parts
 from etconfig.device.typed.kotlin_builder import KOTLIN_STYLE, kotlin_parts
 from etconfig.device.typed.swift_builder import SWIFT_STYLE, swift_parts
-from etconfig.device.typed.typed_option import Parts, Style, TypedOptions, typed_options
+from etconfig.device.typed.typed_option import NamingStyle, Parts, TypedOptions, typed_options
 from etconfig.schema.spec import BackendSpec
 
-LANGUAGES: Mapping[str, tuple[str, Style, Callable[[TypedOptions], Parts]]] = {
+LANGUAGES: Mapping[str, tuple[str, NamingStyle, Callable[[TypedOptions], Parts]]] = {
     "cpp": ("reader.h.txt", CPP_STYLE, cpp_parts),
     "kotlin": ("builder.kt.txt", KOTLIN_STYLE, kotlin_parts),
     "swift": ("builder.swift.txt", SWIFT_STYLE, swift_parts),

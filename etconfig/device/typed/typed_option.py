@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import tomli
-
 from etconfig.base.plain_data import jsonable
 from etconfig.base.records import record
 from etconfig.device.builders.language import Language, distinct, pascal_case, words_in
@@ -36,7 +34,7 @@ _EXAMPLES: dict[OptionKind, object] = {
 
 
 @record(frozen=True)
-class Style:
+class NamingStyle:
     """The names of a language.
 
     Attributes:
@@ -53,9 +51,9 @@ class Style:
 
     def reserved(self) -> list[str]:
         """Return the names that the code must not declare."""
-        path = Path(__file__).with_name("reserved_words.toml")
-        words: str = tomli.loads(path.read_text(encoding="utf-8"))[self.name]
-        return words.split()
+        text = Path(__file__).with_name("reserved_words.txt").read_text(encoding="utf-8")
+        rows = (line.split() for line in text.splitlines())
+        return [word for language, *words in rows if language == self.name for word in words]
 
 
 @record(frozen=True)
@@ -120,7 +118,7 @@ class TypedOption:
 
     @property
     def expected(self) -> str:
-        """What is sent, in words, such as `one of 0 (low), 1 (high)`."""
+        """The value that is sent, in words, such as `one of 0 (low), 1 (high)`."""
         if self.choices:
             names = zip(self.choices.values(), self.info.choices, strict=True)
             shown = (str(sent) if sent == name else f"{sent} ({name})" for sent, name in names)
@@ -161,7 +159,7 @@ class TypedOptions:
     left_out: tuple[str, ...]
 
 
-def typed_options(spec: BackendSpec, style: Style) -> TypedOptions:
+def typed_options(spec: BackendSpec, style: NamingStyle) -> TypedOptions:
     """Return the options for code.
 
     Raises:

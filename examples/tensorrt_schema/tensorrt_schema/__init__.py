@@ -1,0 +1,1 @@
+"""The option of TensorRTBackend, declared for etconfig."""
