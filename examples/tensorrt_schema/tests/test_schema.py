@@ -23,7 +23,7 @@ def test_nothing_is_sent_for_the_automatic_budget() -> None:
     assert wire_options(SPEC.id, TensorRTOptions(), EXECUTORCH) == ([], [])
 
 
-@pytest.mark.parametrize("budget", [-1, 2**63, True, 1.0, "1"])
+@pytest.mark.parametrize("budget", [-1, True, 1.0, "1"])
 def test_other_values_are_refused(budget: object) -> None:
     with pytest.raises(ValueError, match="weight_streaming_budget"):
         TensorRTOptions(weight_streaming_budget=budget)
