@@ -80,6 +80,8 @@ class Wire:
     def __post_init__(self) -> None:
         if self.key is not None and not 1 <= len(self.key.encode()) <= MAX_KEY_LENGTH:
             raise ValueError(f"wire key {self.key!r} must have 1 to {MAX_KEY_LENGTH} bytes")
+        if self.key is not None and "\0" in self.key:
+            raise ValueError(f"wire key {self.key!r} contains a NUL, at which ExecuTorch ends it")
 
 
 @record(frozen=True, kw_only=True)

@@ -40,7 +40,10 @@ class RuntimeLimits:
         return None
 
     def _text_problem(self, text: str) -> str | None:
-        size_bytes = len(text.encode())
+        try:
+            size_bytes = len(text.encode())
+        except UnicodeEncodeError:
+            return "its texts are UTF-8, and this one contains half a character"
         if size_bytes > self.max_text_bytes:
             return f"its texts have at most {self.max_text_bytes} bytes, and this one {size_bytes}"
         return "its texts end at a NUL, and this one contains one" if "\0" in text else None

@@ -40,7 +40,7 @@ def test_builders_call_the_android_binding(tmp_path: Path) -> None:
     compiler = kotlin_compiler()
     spec = BackendSpec(id="XnnpackBackend", doc="XNNPACK.", options=Xnnpack, api=ApiRange(min=1, built=1))
     (tmp_path / "Xnnpack.kt").write_text(typed_code(spec, "kotlin", "etconfig"))
-    for seed in seeds(30):
+    for seed in seeds(12):
         with suppress(OptionError):  # the binding carries none of its options
             code = typed_code(hostile_spec(seed), "kotlin", "etconfig")
             (tmp_path / f"Hostile{seed}.kt").write_text(f"package hostile{seed}\n{code}", encoding="utf-8")

@@ -146,8 +146,8 @@ def _choice(chosen: random.Random) -> tuple[Any, Any]:
 
 
 def _integer(chosen: random.Random) -> tuple[Any, Any]:
-    low = chosen.choice([-(2**31), -5, 0, 3])
-    return Annotated[int, Ge(low), Le(low + 60), MultipleOf(chosen.randint(1, 3))], low - low % -6
+    low, step = chosen.choice([(-(2**31), 1), (-5, 2), (0, 3), (3, 3), (-5, 2**40)])
+    return Annotated[int, Ge(low), Le(low + 60), MultipleOf(step)], -(-low // step) * step
 
 
 def _text(chosen: random.Random) -> tuple[Any, Any]:

@@ -29,7 +29,7 @@ def _setter(option: TypedOption, class_name: str) -> Iterator[str]:
     yield f"fun {option.name}(value: {kind}): {class_name} {{"
     if not option.choices:
         test = f"value in {'..'.join(map(integer_literal, option.range))}"
-        test += f" && value % {option.step} == 0" if option.step > 1 else ""
+        test += f" && value.toLong() % {option.step}L == 0L" if option.step > 1 else ""
         refused = kotlin_literal(f"{option.info.name}: expected {option.expected}, given ")
         yield f"    require({test}) {{ {refused} + value }}"
     is_threads = (option.backend, option.info.name) == THREADS

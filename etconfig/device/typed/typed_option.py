@@ -120,9 +120,9 @@ class TypedOption:
     def expected(self) -> str:
         """The value that is sent, in words, such as `one of 0 (low), 1 (high)`."""
         if self.choices:
-            names = zip(self.choices.values(), self.info.choices, strict=True)
-            shown = (str(sent) if sent == name else f"{sent} ({name})" for sent, name in names)
-            return f"one of {', '.join(shown)}"
+            pairs = zip(self.choices.values(), self.info.choices, strict=True)
+            sent = (f"{_shown(value)}{'' if value == name else f' ({name})'}" for value, name in pairs)
+            return f"one of {', '.join(sent)}"
         if self.is_integer:
             words = f"an integer from {self.range[0]} to {self.range[1]}"
             return f"{words}, a multiple of {self.step}" if self.step > 1 else words
@@ -202,6 +202,10 @@ def no_macro(name: str) -> str:
 def _choice_words(choice: str) -> list[str]:
     is_negative = choice[1:].isdecimal() and choice[0] == "-"
     return words_in(choice.replace("-", "minus ") if is_negative else choice, "value") or ["empty"]
+
+
+def _shown(value: WireValue) -> str:
+    return f'"{value}"' if isinstance(value, str) else str(value).lower()
 
 
 def _sent(info: OptionInfo, value: object) -> Any:

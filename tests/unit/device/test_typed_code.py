@@ -8,7 +8,7 @@ from __future__ import annotations
 import enum
 import re
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import pytest
 from effort import seeds
@@ -113,6 +113,7 @@ struct Options final {
             (one(list[int], []), "it carries bool, int, str, not list"),
             (one(dict[str, str], {}), "it carries bool, int, str, not dict"),
             (one(str, "a\0"), "its texts end at a NUL, and this one contains one"),
+            (one(Literal["\ud800", "b"]), "its texts are UTF-8, and this one contains half a character"),
             (one(str, "a" * 256), "its texts have at most 255 bytes, and this one 256"),
             (one(int, 2**31), "its integers have 32 bits, and 2147483648 needs more"),
             (one(Annotated[int, Ge(2**31)]), "no integer that it carries is within its bounds"),
@@ -142,7 +143,7 @@ class TestKotlin:
         ]
         assert "    enum class PowerMode(internal val sent: Int) { LOW(0), FULL_SPEED(7) }\n" in code
         assert '        sent["p"] = value.sent\n' in code
-        assert "        require(value in 1..8 && value % 2 == 0) {" in code
+        assert "        require(value in 1..8 && value.toLong() % 2L == 0L) {" in code
         assert 'map.setInt("AcmeBackend", key, value)' in code
 
     def test_a_backend_without_any_is_refused(self) -> None:

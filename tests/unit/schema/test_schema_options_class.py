@@ -327,6 +327,12 @@ class TestRefusedDeclarations:
         with pytest.raises(TypeError, match=r"^Options\.value has a wire separator, but is not an array$"):
             options_class(int, wire=Wire(key="value", separator=","))
 
+    def test_a_wire_key_has_no_nul(self):
+        with pytest.raises(
+            ValueError, match=r"^wire key 'a\\x00b' contains a NUL, at which ExecuTorch ends it$"
+        ):
+            Wire(key="a\0b")
+
     def test_only_an_integer_is_sent_as_text(self):
         with pytest.raises(
             TypeError, match=r"^Options\.value is sent as text by its wire, but is not an int"
