@@ -1,5 +1,6 @@
 // Reads options that stdin lists, a case in each line: `[KEY KIND VALUE]...`, all separated by tabs, with a generated
-// reader: -DREADER="HEADER" -DSPACE=NAMESPACE. Prints the options that were read, or the problems.
+// reader: -DREADER="HEADER" -DSPACE=NAMESPACE. Prints the options that were read, or the problems. Status 3: the reader
+// took memory from the heap.
 
 #include <cstdio>
 #include <cstdlib>
@@ -10,6 +11,14 @@
 #include READER
 
 using namespace executorch::runtime;
+
+static size_t allocations = 0;
+void* operator new(size_t size) {
+  ++allocations;
+  return std::malloc(size);
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
 static void print(const char* name, const SPACE::Text& text) { std::printf(" %s=%s", name, text.c_str()); }
 static void print(const char* name, std::int64_t value) { std::printf(" %s=%lld", name, static_cast<long long>(value)); }
@@ -45,7 +54,10 @@ int main() {
     }
     SPACE::Options found;
     SPACE::Message message;
-    if (SPACE::read({options.data(), options.size()}, &found, &message) != Error::Ok) {
+    const size_t before = allocations;
+    const Error error = SPACE::read({options.data(), options.size()}, &found, &message);
+    if (allocations != before) return 3;
+    if (error != Error::Ok) {
       std::printf("%s\n", message.text());
       continue;
     }
