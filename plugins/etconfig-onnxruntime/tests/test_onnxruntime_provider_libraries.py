@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import random
 import sys
 from pathlib import Path
 
 import pytest
+from effort import seeds
 from etconfig_onnxruntime.facts import _metadata
 from etconfig_onnxruntime.options import OnnxRuntimeOptions
 from etconfig_onnxruntime.plugin import SPEC
@@ -22,6 +24,7 @@ from etconfig_onnxruntime.provider_tables import provider_options, reported_prov
 from onnxruntime_registry import RegistryOnly
 
 import etconfig
+from etconfig.plugin.v1 import KnownKey
 from etconfig.schema.validate import validate_options
 
 INSTALLATION = etconfig.Installation().with_backends({SPEC.id: SPEC})
@@ -222,6 +225,24 @@ class TestDescriptions:
         monkeypatch.setenv(VARIABLE, os.pathsep.join(("absent.toml", str(acme))))
         assert problems(plugin(options={"power": "low"})) == []
         assert library_path("AcmeExecutionProvider") == str(acme.parent.resolve() / "libacme.so")
+
+    def test_damaged_ones_are_reported_and_never_name_a_library_elsewhere(self, acme: Path) -> None:
+        directory = acme.parent.resolve()
+        for number in seeds(600):
+            generator = random.Random(number)
+            data = bytearray(ACME.encode())
+            for _ in range(generator.randint(1, 4)):
+                place = generator.randrange(len(data))
+                data[place : place + generator.randint(0, 3)] = generator.choice(
+                    [b"", b"[", b'"', b"=", b"\n", b"../", b"/", b"\0", b"\xff", b"true", b"9", b"'"]
+                )
+            acme.write_bytes(data)
+            os.utime(acme, ns=(number, number))
+            libraries, broken = described_libraries()
+            assert len(libraries) + len(broken) == 1, data
+            for library in libraries.values():
+                assert Path(library.path).parent == directory
+                assert all(isinstance(each, KnownKey) for each in library.options.values())
 
     def test_a_changed_file_is_read_again(self, acme: Path) -> None:
         assert problems(plugin(options={"power": "low"})) == []
