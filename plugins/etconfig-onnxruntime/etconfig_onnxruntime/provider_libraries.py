@@ -65,6 +65,9 @@ def described_libraries() -> tuple[dict[str, ProviderLibrary], tuple[str, ...]]:
     libraries: dict[str, ProviderLibrary] = {}
     problems = []
     for file, where in _descriptions():
+        if file is None:
+            problems.append(f"{where} names no file of an installed package")
+            continue
         try:
             stat = file.stat()
             found = _read(str(file), stat.st_mtime_ns, stat.st_size)
@@ -142,7 +145,7 @@ def _register(ort: Any, name: str) -> str | None:
     return path
 
 
-def _descriptions() -> Iterator[tuple[Path, str]]:
+def _descriptions() -> Iterator[tuple[Path | None, str]]:
     """Yield each description with the place that names it."""
     for text in filter(None, os.environ.get(VARIABLE, "").split(os.pathsep)):
         yield Path(text).absolute(), VARIABLE
@@ -150,26 +153,29 @@ def _descriptions() -> Iterator[tuple[Path, str]]:
 
 
 @lru_cache(maxsize=1)
-def _described_by_packages(_path: tuple[str, ...]) -> tuple[tuple[Path, str], ...]:
+def _described_by_packages(_path: tuple[str, ...]) -> tuple[tuple[Path | None, str], ...]:
     """Return the descriptions of installed packages; the packages are not imported."""
     from importlib.metadata import entry_points  # 15 ms
 
     found = []
     for entry in entry_points(group=GROUP):
-        package, _, name = entry.value.partition(":")
-        spec = find_spec(package.strip()) if package.strip().isidentifier() else None
-        file = Path(name) if spec is None or spec.origin is None else Path(spec.origin).parent / name.strip()
+        package, _, name = map(str.strip, entry.value.partition(":"))
+        spec = find_spec(package) if package.isidentifier() else None
+        places = () if spec is None else spec.submodule_search_locations or ()
+        # never a path relative to the current directory, which may be a stranger's
+        file = next((Path(place).absolute() / name for place in places), None)
         found.append((file, f"the entry point {entry.name} = {entry.value!r}"))
     return tuple(found)
 
 
 @lru_cache(maxsize=64)
-def _read(file: str, _changed: int, _size: int) -> ProviderLibrary:
+def _read(file: str, _changed: int, size: int) -> ProviderLibrary:
     """Return the contents of a description. Raises OSError, ValueError, RecursionError."""
     import tomli  # few machines have a description
 
-    with Path(file).open("rb") as opened:
-        data = tomli.loads(opened.read(_MAX_BYTES).decode("utf-8"))
+    if not Path(file).is_file() or size > _MAX_BYTES:
+        raise ValueError(f"it is not a file of at most {_MAX_BYTES} bytes")
+    data = tomli.loads(Path(file).read_bytes().decode("utf-8"))
     _check("", data, _KEYS, required=("name", "library"))
     options = {}
     for key, table in data.get("options", {}).items():

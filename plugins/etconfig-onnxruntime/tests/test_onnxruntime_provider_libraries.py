@@ -215,6 +215,15 @@ class TestDescriptions:
         acme.write_bytes(b"\xff\xfe")
         assert "codec can't decode" in described_libraries()[1][0]
 
+    def test_a_large_file_and_a_directory(self, acme: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        acme.write_text(f"{ACME}#{' ' * 2**20}")
+        monkeypatch.setenv(VARIABLE, os.pathsep.join((str(acme), str(acme.parent))))
+        libraries, broken = described_libraries()
+        assert libraries == {}
+        assert [each.partition(": ")[2] for each in broken] == [
+            "it is not a file of at most 1048576 bytes"
+        ] * 2
+
     def test_a_file_that_is_not_there(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(VARIABLE, "absent.toml")
         (problem,) = described_libraries()[1]
@@ -278,6 +287,18 @@ class TestPackages:
         (problem,) = described_libraries()[1]
         named = "named by the entry point acme = 'acme_ep:acme.toml'"
         assert problem == f"{package}, {named}, cannot be used: No such file or directory"
+
+    def test_a_package_that_is_not_there_names_no_file_of_the_current_directory(
+        self, package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        entries = tmp_path / "acme_ep-1.0.dist-info" / "entry_points.txt"
+        for value in ("gone:acme.toml", "a.b:acme.toml", ":acme.toml", "acme.toml"):
+            entries.write_text(f"[etconfig_onnxruntime.providers]\nacme = {value}\n")
+            monkeypatch.syspath_prepend(str(tmp_path / value))  # another sys.path, so that it is read again
+            monkeypatch.chdir(described(tmp_path / "stranger").parent)
+            libraries, (problem,) = described_libraries()
+            assert libraries == {}
+            assert problem == f"the entry point acme = {value!r} names no file of an installed package"
 
     @pytest.mark.parametrize("package_name", WHEELS.values())
     def test_packages_without_a_description(
