@@ -362,12 +362,11 @@ def reported_provider(
         asked: The table that was asked for, if any: it decides which keys are unchecked.
     """
     if isinstance(asked, PluginProvider):
-        parts = (
-            {key: reported[key] for key in part if key in reported}
-            for part in (asked.options, asked.unchecked)
-        )
-        options, unchecked = parts
-        return PluginProvider(name=name, device_type=asked.device_type, options=options, unchecked=unchecked)
+        parts = {
+            part: {key: reported[key] for key in getattr(asked, part) if key in reported}
+            for part in ("options", "unchecked")
+        }
+        return asked.model_copy(update=parts)  # no check: the description may have changed
     table = _TABLES.get(name)
     if table is None:
         return name

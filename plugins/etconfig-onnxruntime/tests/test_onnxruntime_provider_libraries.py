@@ -76,8 +76,10 @@ class TestOptions:
         texts = {"power": "low", "threads": "2", "new": "x"}
         assert provider_options(made) == texts
         assert reported_provider("AcmeExecutionProvider", {**texts, "more": "1"}, made) == made
-        changed = reported_provider("AcmeExecutionProvider", {**texts, "power": "high"}, made)
+        acme.unlink()
+        changed = reported_provider("AcmeExecutionProvider", {**texts, "power": "off"}, made)
         assert changed != made
+        assert provider_options(changed)["power"] == "off"  # type: ignore[arg-type]  # no name
 
     @pytest.mark.parametrize(
         ("values", "message"),
