@@ -127,7 +127,10 @@ def show_value(raw: object) -> str:
 
 
 def _tables_text(value: object, *, is_brief: bool) -> str:
-    """Return tables of options with what differs from their defaults; briefly, with what tells them apart."""
+    """Return tables of options with what differs from their defaults.
+
+    Briefly, with what tells them apart, and with what is unchecked.
+    """
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(_tables_text(item, is_brief=is_brief) for item in value)}]"
     if isinstance(value, dict):
@@ -143,7 +146,8 @@ def _tables_text(value: object, *, is_brief: bool) -> str:
         if info.type.kind is OptionKind.CHOICE and len(info.type.choices) == 1
     }
     changed = [name for name in infos if name not in kinds and values[name] != infos[name].default]
-    shown = [*(name for name in infos if name in kinds), *(() if is_brief and kinds else changed)]
+    told = [name for name in changed if not (is_brief and kinds) or name == "unchecked"]
+    shown = [*(name for name in infos if name in kinds), *told]
     texts = [f"{name!r}: {_tables_text(values[name], is_brief=is_brief)}" for name in shown]
     if len(shown) < len(kinds) + len(changed):
         texts.append("...")
@@ -425,7 +429,8 @@ def _made(wanted: OptionType, table: Any, values: Mapping[str, object], raw: obj
         reason = f"its check failed: {error_text(error)}"
     else:
         return made
-    return Mismatch(expected=wanted.expected, given=show_value(raw), help=reason, is_explained=True)
+    expected = wanted.expected if wanted.discriminator is None else f"a table that {table.__name__} accepts"
+    return Mismatch(expected=expected, given=show_value(raw), help=reason, is_explained=True)
 
 
 _COERCIONS: Mapping[OptionKind, Callable[[OptionType, object], object | Mismatch]] = {

@@ -295,7 +295,8 @@ class OptionTable(BackendOptions):
         >>> Options(providers=[{"provider": "cuda", "device_id": 1}]).providers[0].device_id
         1
 
-    A table is one value: a profile that sets it replaces it as a whole.
+    A table is one value: a profile that sets it replaces it as a whole. Reports shorten a long one, but
+    always show its field `unchecked`, which is for what nobody checks.
 
     Attributes:
         also_called: Names by which users of the engine know a table of a union, such as

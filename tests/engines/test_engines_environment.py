@@ -202,13 +202,15 @@ pin_threads = false
     assert (done.returncode, done.stdout) == (0, "1\n"), done.stderr
     lines = [line.partition(" (")[0] for line in done.stderr.splitlines() if "in force: " in line]
     expected = {
-        "in force: OnnxRuntimeBackend.intra_op_num_threads = 3",
-        "in force: OnnxRuntimeBackend.inter_op_num_threads = 2",
-        "in force: TorchBackend.num_threads = 1",
-        "in force: TorchBackend.float32_matmul_precision = 'high'",
-        "in force: TvmBackend.num_threads = 1",
+        "in force: ORT_INTRA_OP_NUM_THREADS for OnnxRuntimeBackend.intra_op_num_threads = 3",
+        "in force: ORT_INTER_OP_NUM_THREADS for OnnxRuntimeBackend.inter_op_num_threads = 2",
+        "in force: OMP_NUM_THREADS and MKL_NUM_THREADS for TorchBackend.num_threads = 1",
+        "in force: TORCH_ALLOW_TF32_CUBLAS_OVERRIDE for TorchBackend.float32_matmul_precision = 'high'",
+        "in force: TVM_NUM_THREADS for TvmBackend.num_threads = 1",
     }
-    assert {*lines} - {"in force: TvmBackend.pin_threads = false"} == expected  # unknown with one core
+    assert {*lines} - {
+        "in force: TVM_BIND_THREADS for TvmBackend.pin_threads = false"
+    } == expected  # unknown with one core
     left_out = [line for line in done.stderr.splitlines() if line.endswith("reads no variable for it")]
     assert [line.split()[1] for line in left_out] == [
         "OnnxRuntimeBackend.execution_mode",

@@ -18,12 +18,14 @@ from plugin_data import write_distribution
 
 import etconfig
 from etconfig.app.installation.installation import Installation
+from etconfig.app.programs.environment_probe import ask_engines
 from etconfig.cli.rendering.shell_text import SHELLS, shell_text
 from etconfig.errors import OptionError
 from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendSpec, option
 
 PLUGIN = """
 import os
+import signal
 from typing import Literal
 from etconfig.plugin.v1 import *
 
@@ -39,6 +41,10 @@ class VendorOptions(BackendOptions):
 
 def read_environment():
     print("the engine prints")
+    if "V_SLOW" in os.environ:
+        with open("asked", "w") as file:
+            file.write(str(os.getpid()))
+        signal.pause()
     if "V_BROKEN" in os.environ:
         raise RuntimeError("no engine")
     threads = int(os.environ.get("V_THREADS", "0"))
@@ -377,6 +383,19 @@ class TestExec:
         )
         assert not Path("ran").exists()
 
+    def test_a_variable_that_cannot_mean_the_value_is_refused(self, shell):
+        mode = ("--set", "detector:Vendor.mode=c", "--set", "encoder:Vendor.mode=a")
+        assert shell(run_line(*mode, "--", "echo", "ran")).stdout == "ran\n"
+        done = shell(f"{run_line(*mode, '--model', 'detector', '--')} touch ran", V_MODE="1")
+        assert (done.status, Path("ran").exists()) == (2, False)
+        assert done.stderr.endswith(
+            error(
+                "V_MODE is already '1', but no text of it means detector:Vendor.mode = 'c', from override "
+                "--set (detector:Vendor.mode)",
+                "unset V_MODE, or leave the option out",
+            )
+        )
+
     @pytest.mark.parametrize("mode", ["", "--effective"])
     def test_a_command_that_cannot_run(self, shell, mode):
         done = shell(f"{run_line(mode, '--')} ./absent")
@@ -398,9 +417,10 @@ class TestEffective:
         done = shell(run_line(*settings, "--effective", "--", "echo", "done"))
         assert done.stdout == "done\n"
         assert done.stderr.splitlines()[-3:] == [
-            "not in force: Vendor.threads = 9, but 4 is (read back: the engine reports it)",
-            "in force: Vendor.fast = true (read back: the engine reports it)",
-            "unknown: Vendor.ratio = 0.5: the backend does not report it",
+            "not in force: V_THREADS and V_THREADS_2 for Vendor.threads = 9, but 4 is (read back: the engine "
+            "reports it)",
+            "in force: V_FAST for Vendor.fast = true (read back: the engine reports it)",
+            "unknown: V_RATIO for Vendor.ratio = 0.5: the backend does not report it",
         ]
 
     def test_an_engine_that_fails_changes_no_status(self, shell):
@@ -408,6 +428,27 @@ class TestEffective:
         assert done.status == 0
         assert done.stderr.splitlines()[-1].startswith("unknown: Vendor: asking the engine failed: ")
         assert done.stderr.splitlines()[-1].endswith("no engine")
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
+    def test_a_signal_ends_the_report(self, place):
+        os.mkfifo("asked")
+        process = subprocess.Popen(
+            [SCRIPT, "exec", *BOARD, "--effective", "--", "true"],
+            env={**os.environ, "V_SLOW": "1"},
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        engine = int(Path("asked").read_text())
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=30) != 0
+        os.kill(engine, signal.SIGKILL)
+
+    def test_an_engine_that_does_not_answer(self, place, monkeypatch):
+        monkeypatch.setattr("etconfig.app.programs.environment_probe._SECONDS", 0.01)
+        environ = {**os.environ, "V_SLOW": "1"}
+        assert [*ask_engines({"Vendor": {"threads": 3}}, environ)] == [
+            ("Vendor", "asking the engine failed: no answer after 0.01 seconds")
+        ]
 
 
 class TestDeclaring:

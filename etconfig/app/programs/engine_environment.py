@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from etconfig.base.plain_data import jsonable
 from etconfig.base.provenance import OriginKind
@@ -27,15 +28,21 @@ class VariableOption:
         value: Its value.
         origin: The origin of the value.
         reason: Why no variable expresses it; empty if one does.
+        variables: The variables that cannot express it, though they are for the option.
     """
 
     path: str
     value: str
     origin: str
     reason: str = ""
+    variables: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.path} = {self.value}, from {self.origin}"
+
+    def is_of(self, path: str) -> bool:
+        """Return True if this is an option with a path such as `TorchBackend.num_threads`, of any model."""
+        return self.path.rpartition(":")[2] == path
 
     def to_jsonable(self) -> dict[str, str]:
         """Return it as plain data."""
@@ -68,7 +75,7 @@ class EngineEnvironment:
         return {"variables": variables, "inexpressible": [each.to_jsonable() for each in self.inexpressible]}
 
     def conflicts_with(self, environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-        """Yield a message and its help for each variable that already has another text."""
+        """Yield a message and its help for each variable that already has a text of another value."""
         for name, text in self.variables.items():
             if environ.get(name, text) != text:
                 option = self.options[name][0]
@@ -76,6 +83,13 @@ class EngineEnvironment:
                     f"{name} is already {environ[name]!r}, but {option}, needs {text!r}",
                     f"unset {name}, or give the option the value that you want: --set {option.path}=...",
                 )
+        for option in self.inexpressible:
+            for name in option.variables:
+                if name in environ and name not in self.variables:
+                    yield (
+                        f"{name} is already {environ[name]!r}, but no text of it means {option}",
+                        f"unset {name}, or leave the option out",
+                    )
 
 
 def environment_of(
@@ -141,7 +155,7 @@ def _unexpressed(shown: VariableOption, variables: tuple[str, ...]) -> VariableO
     reason = (
         f"{' and '.join(variables)} cannot express it" if variables else "the engine reads no variable for it"
     )
-    return VariableOption(path=shown.path, value=shown.value, origin=shown.origin, reason=reason)
+    return replace(shown, reason=reason, variables=variables)
 
 
 def _disagreement(variable: str, one: VariableOption, other: VariableOption) -> OptionError:

@@ -20,6 +20,7 @@ from etconfig.errors import EtconfigError
 from etconfig.resolver.deciding.options_in_force import reported_options
 
 _FAILED = "asking the engine failed"
+_SECONDS = 60
 
 
 def ask_engines(
@@ -32,18 +33,21 @@ def ask_engines(
         environ: The environment of the process, and of the engines.
     """
     for backend, options in requested.items():  # one engine may end its process, or disturb another
-        done = subprocess.run(  # noqa: S603  # this Python
-            [sys.executable, "-m", __name__, backend],
-            input=json.dumps(options),
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            errors="replace",
-            env=environ,
-            check=False,
-        )
         try:
+            done = subprocess.run(  # noqa: S603  # this Python
+                [sys.executable, "-m", __name__, backend],
+                input=json.dumps(options),
+                capture_output=True,
+                text=True,
+                encoding="utf-8",
+                errors="replace",
+                env=environ,
+                check=False,
+                timeout=_SECONDS,
+            )
             found = json.loads(done.stdout)
+        except subprocess.TimeoutExpired:
+            found = f"{_FAILED}: no answer after {_SECONDS} seconds"
         except ValueError:
             reason = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
             found = f"{_FAILED}: {reason}"

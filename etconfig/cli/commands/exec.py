@@ -23,6 +23,8 @@ from etconfig.cli.shared.usage import StrictCommand
 if TYPE_CHECKING:
     from subprocess import Popen
 
+    from etconfig.app.programs.engine_environment import EngineEnvironment
+
 _NOT_EXECUTABLE, _NOT_FOUND = 126, 127
 """The exit statuses of shells for a command that cannot run."""
 
@@ -38,7 +40,7 @@ _OF_TERMINAL = ("SIGINT", "SIGQUIT")
 @click.option(
     "--effective",
     is_flag=True,
-    help="Afterwards, report on stderr which values an engine has in force in such a process.",
+    help="Afterwards, report on stderr which variables took effect in an engine of such a process.",
 )
 @partial(configuration_options, on_this_device=True)
 @click.pass_obj
@@ -56,8 +58,8 @@ def command(
     that already has another value is an error, and CMD does not run. A note on stderr names each option that
     no variable expresses, unless it has its default.
 
-    With --effective, etconfig waits for CMD, then asks each engine in a process with the same variables.
-    What CMD itself sets is not seen.
+    With --effective, etconfig waits for CMD, then asks each engine in a process with the same variables,
+    for at most a minute. What CMD itself sets is not seen.
 
     \b
     Examples:
@@ -80,7 +82,7 @@ def command(
         print_error(f"cannot run {arguments[0]!r}: {error.strerror}")
         return _NOT_FOUND if isinstance(error, FileNotFoundError) else _NOT_EXECUTABLE
     if effective:
-        _report(found.requested, environ)
+        _report(found, environ)
     if status < 0:  # end as the command did
         signal.signal(-status, signal.SIG_DFL)
         os.kill(os.getpid(), -status)
@@ -99,13 +101,17 @@ def _run(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
     """Run the command as a child, pass signals on to it, and return its status; negative for a signal."""
     import subprocess
 
-    stdout = command_output() if is_own_process() else None
+    stdout, before = command_output() if is_own_process() else None, {}
     with subprocess.Popen(arguments, env=environ, stdout=stdout) as process:  # noqa: S603  (the user's own)
         for name in _PASSED_ON:
             number = getattr(signal, name, None)
             if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
-                signal.signal(number, partial(_pass_on, process))
-        return process.wait()
+                before[number] = signal.signal(number, partial(_pass_on, process))
+        try:
+            return process.wait()
+        finally:  # a signal ends the report
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
 
 def _pass_on(process: Popen[bytes], number: int, _frame: FrameType | None) -> None:
@@ -113,16 +119,20 @@ def _pass_on(process: Popen[bytes], number: int, _frame: FrameType | None) -> No
         process.send_signal(number)
 
 
-def _report(requested: Mapping[str, Mapping[str, object]], environ: Mapping[str, str]) -> None:
-    """Print what is in force in the engines of a process with these variables."""
+def _report(asked: EngineEnvironment, environ: Mapping[str, str]) -> None:
+    """Print which variables are in force in the engines of a process with them."""
     from etconfig.app.programs.environment_probe import ask_engines
     from etconfig.schema.coerce import show_value
 
-    for path, found in ask_engines(requested, environ):
+    for path, found in ask_engines(asked.requested, environ):
         if isinstance(found, str):
             note(f"unknown: {path}: {found}")
             continue
-        what, how = f"{path} = {show_value(found['requested'])}", f"{found['source']}: {found['reason']}"
+        names = " and ".join(
+            name for name, each in asked.options.items() if any(one.is_of(path) for one in each)
+        )
+        what = f"{names} for {path} = {show_value(found['requested'])}"
+        how = f"{found['source']}: {found['reason']}"
         if found["differs"] is None:
             note(f"unknown: {what}: {found['reason']}")
         elif found["differs"]:

@@ -12,7 +12,7 @@ from etconfig_onnxruntime.engine import import_engine
 from etconfig_onnxruntime.options import OnnxRuntimeOptions
 from etconfig_onnxruntime.pools import THREAD_VARIABLES, created_pools
 from etconfig_onnxruntime.provider_names import PROVIDERS, short_name
-from etconfig_onnxruntime.provider_tables import Provider, reported_provider
+from etconfig_onnxruntime.provider_tables import Provider, provider_names, reported_provider
 from etconfig_onnxruntime.run_options import RUN_OPTIONS
 from etconfig_onnxruntime.session_entries import SESSION_ENTRIES
 from etconfig_onnxruntime.settings import ATTRIBUTES, attribute_value
@@ -43,7 +43,8 @@ def effective_options(session: Any) -> Mapping[str, EffectiveOption]:
     found["enable_profiling"] = EffectiveOption.read_back(
         session.get_profiling_start_time_ns() > 0, "session.get_profiling_start_time_ns()"
     )
-    providers = _providers(session, settings)
+    built = built_of(session)
+    providers = _providers(session, settings, () if built is None else built.options.providers)
     found["providers"] = EffectiveOption.read_back(
         providers,
         "session.get_providers()",
@@ -56,7 +57,6 @@ def effective_options(session: Any) -> Mapping[str, EffectiveOption]:
         meets=lambda asked: isinstance(asked, dict) and asked.items() <= metadata.items(),
     )
     found |= dict.fromkeys(RUN_OPTIONS, EffectiveOption.unknown("it is passed with each run"))
-    built = built_of(session)
     others = OnnxRuntimeOptions.option_infos().keys() - found.keys()
     if built is None:
         return {**found, **dict.fromkeys(others, _ELSEWHERE)}
@@ -143,12 +143,13 @@ def _value(info: Any, text: str) -> object:
     return next((choice for choice in info.choices if str(choice) == text), text)
 
 
-def _providers(session: Any, settings: Any) -> tuple[Provider | str, ...]:
+def _providers(session: Any, settings: Any, asked: tuple[Provider, ...]) -> tuple[Provider | str, ...]:
     """Return the providers in force; the CPU, which every session has, only if it may run nodes."""
+    tables = dict(zip(provider_names(asked), asked, strict=True))
     options = session.get_provider_options()
     is_strict = _entry(settings, "disable_cpu_ep_fallback", SESSION_ENTRIES["disable_cpu_ep_fallback"]).value
     return tuple(
-        reported_provider(short_name(name), options.get(name, {}))
+        reported_provider(short_name(name), options.get(name, {}), tables.get(short_name(name)))
         for name in session.get_providers()
         if not (is_strict and name == PROVIDERS["cpu"])
     )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
+from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any
 
 from etconfig.plugin.v1 import (
@@ -19,6 +20,7 @@ from etconfig.plugin.v1 import (
     hookimpl,
 )
 from etconfig_onnxruntime.engine import engine_availability, import_engine
+from etconfig_onnxruntime.provider_libraries import register_libraries
 from etconfig_onnxruntime.provider_names import PROVIDERS, available_providers, short_name
 
 _DEVICE = "onnxruntime.device.<n>"
@@ -41,6 +43,12 @@ FACTS = (
     _fact(f"{_DEVICE}.vendor", FactType.STRING, "The maker of the device."),
     _fact(f"{_DEVICE}.vendor_id", FactType.INT, "The number of its maker on PCI.", minimum=0),
     _fact(f"{_DEVICE}.device_id", FactType.INT, "The number of its model on PCI.", minimum=0),
+    _fact(f"{_DEVICE}.provider_vendor", FactType.STRING, "The maker of the provider."),
+    _fact(
+        f"{_DEVICE}.metadata",
+        FactType.STRING_LIST,
+        "Texts of the provider and the driver about the device, such as `arch=v73`; paths are left out.",
+    ),
 )
 """The facts, in the namespace `onnxruntime`."""
 
@@ -60,6 +68,7 @@ def detect_engine(system: System) -> Iterator[Reading]:
             yield Reading.unknown(name, source, availability.reason or "")
         return
     ort = import_engine()
+    register_libraries(ort)
     yield Reading("onnxruntime.version", ort.__version__, "onnxruntime.__version__")
     yield Reading("onnxruntime.providers", available_providers(ort), "onnxruntime.get_available_providers()")
     yield from _devices(ort)
@@ -75,12 +84,26 @@ def _devices(ort: Any) -> Iterator[Reading]:
             "vendor": device.vendor,
             "vendor_id": device.vendor_id,
             "device_id": device.device_id,
+            "provider_vendor": found.ep_vendor,
+            "metadata": _metadata({**device.metadata, **found.ep_metadata}),
         }
         for name, value in values.items():
             path = f"onnxruntime.device.{number}.{name}"
             yield Reading.of(
                 path, value if value != "" else None, source, otherwise="the driver does not say"
             )
+
+
+def _metadata(texts: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(
+        f"{key}={text}"
+        for key, text in sorted(texts.items())
+        if f"{key}{text}".isprintable() and not _is_path(text)  # a path may name a user
+    )
+
+
+def _is_path(text: str) -> bool:
+    return PurePosixPath(text).is_absolute() or PureWindowsPath(text).is_absolute()
 
 
 DETECTOR = FunctionDetector("onnxruntime", tuple(fact.name for fact in FACTS), detect_engine)

@@ -25,6 +25,11 @@ def short_name(name: str) -> str:
     return _SHORT.get(name, name)
 
 
+def engine_name(name: str) -> str:
+    """Return the name of a provider in ONNX Runtime, by its name in options."""
+    return PROVIDERS.get(name, name)
+
+
 def available_providers(ort: Any) -> tuple[str, ...]:
     """Return the providers inside of the library, then of registered libraries, by short names."""
     built_in = ort.get_available_providers()

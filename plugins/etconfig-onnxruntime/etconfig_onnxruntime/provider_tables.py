@@ -7,7 +7,9 @@ be run where these were written; the others follow ONNX Runtime's documentation.
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeAlias, get_args
 
-from etconfig.plugin.v1 import Ge, Le, OptionTable, option
+from etconfig.plugin.v1 import Ge, Le, OptionTable, model_validator, option
+from etconfig_onnxruntime.provider_libraries import described_libraries
+from etconfig_onnxruntime.provider_names import PROVIDERS, short_name
 
 _Switch: TypeAlias = bool | None
 _Text: TypeAlias = str | None
@@ -19,6 +21,24 @@ def _set(doc: str, unit: str | None = None) -> Any:
     return option(None, applies="load", doc=doc, unit=unit)
 
 
+class _Accelerator(OptionTable):
+    """A provider that may be newer than this package."""
+
+    unchecked: dict[str, str] = option(
+        {},
+        applies="load",
+        doc="Options that this package does not know, by ONNX Runtime's keys. Nobody checks them: most "
+        "providers ignore a misspelt one.",
+    )
+
+    @model_validator(mode="after")
+    def _check_keys(self) -> Any:
+        mistake = _mistake(self)
+        if mistake:
+            raise ValueError(mistake)
+        return self
+
+
 class CpuProvider(OptionTable):
     """The CPU. ONNX Runtime has no options of it beside the session's options."""
 
@@ -26,7 +46,7 @@ class CpuProvider(OptionTable):
     provider: Literal["cpu"] = "cpu"
 
 
-class CudaProvider(OptionTable):
+class CudaProvider(_Accelerator):
     """GPUs of NVIDIA."""
 
     also_called = ("CUDAExecutionProvider",)
@@ -53,7 +73,7 @@ class CudaProvider(OptionTable):
     tunable_op_max_tuning_duration_ms: _Count = _set("The time limit of tuning.", "ms")
 
 
-class TensorrtProvider(OptionTable):
+class TensorrtProvider(_Accelerator):
     """GPUs of NVIDIA through TensorRT."""
 
     also_called = ("TensorrtExecutionProvider",)
@@ -89,7 +109,7 @@ class TensorrtProvider(OptionTable):
     trt_profile_opt_shapes: _Text = _set("The shapes of inputs to optimize for.")
 
 
-class OpenvinoProvider(OptionTable):
+class OpenvinoProvider(_Accelerator):
     """Devices of Intel through OpenVINO."""
 
     also_called = ("OpenVINOExecutionProvider",)
@@ -108,7 +128,7 @@ class OpenvinoProvider(OptionTable):
     )
 
 
-class QnnProvider(OptionTable):
+class QnnProvider(_Accelerator):
     """Processors of Qualcomm."""
 
     also_called = ("QNNExecutionProvider",)
@@ -149,7 +169,7 @@ class QnnProvider(OptionTable):
     qnn_saver_path: _Text = _set("The library that saves calls for debugging.")
 
 
-class CoremlProvider(OptionTable):
+class CoremlProvider(_Accelerator):
     """Processors of Apple through Core ML."""
 
     also_called = ("CoreMLExecutionProvider",)
@@ -168,7 +188,7 @@ class CoremlProvider(OptionTable):
     model_cache_directory: _Text = _set("The directory for compiled models.")
 
 
-class DirectmlProvider(OptionTable):
+class DirectmlProvider(_Accelerator):
     """GPUs on Windows through DirectML."""
 
     also_called = ("DmlExecutionProvider",)
@@ -185,7 +205,7 @@ class DirectmlProvider(OptionTable):
 _BufferCache: TypeAlias = Literal["disabled", "lazyRelease", "simple", "bucket"] | None
 
 
-class WebgpuProvider(OptionTable):
+class WebgpuProvider(_Accelerator):
     """GPUs through WebGPU."""
 
     also_called = ("WebGpuExecutionProvider",)
@@ -202,6 +222,19 @@ class WebgpuProvider(OptionTable):
     default_buffer_cache_mode: _BufferCache = _set("The reuse of other buffers.")
 
 
+class PluginProvider(_Accelerator):
+    """A provider of any other library, by the description of its maker."""
+
+    provider: Literal["plugin"] = "plugin"
+    name: str = option(applies="load", doc="The name of the provider in ONNX Runtime.")
+    device_type: Literal["cpu", "gpu", "npu"] | None = _set(
+        "The kind of its devices; otherwise the first one."
+    )
+    options: dict[str, str] = option(
+        {}, applies="load", doc="Options that the description of the provider lists."
+    )
+
+
 Provider: TypeAlias = (
     CpuProvider
     | CudaProvider
@@ -211,6 +244,7 @@ Provider: TypeAlias = (
     | CoremlProvider
     | DirectmlProvider
     | WebgpuProvider
+    | PluginProvider
 )
 """One provider with its options; `provider` chooses the class."""
 
@@ -248,32 +282,98 @@ _SWITCHES: Mapping[str, tuple[str, str]] = {"openvino": ("True", "False"), "dire
 """The texts of True and False, where they are not `1` and `0`."""
 
 
+def provider_name(table: Provider) -> str:
+    """Return the name of a provider in options; the name in ONNX Runtime if options have none for it."""
+    return table.name if isinstance(table, PluginProvider) else table.provider
+
+
 def provider_names(tables: tuple[Provider, ...]) -> tuple[str, ...]:
     """Return the names of providers, in order."""
-    return tuple(table.provider for table in tables)
+    return tuple(map(provider_name, tables))
+
+
+def _fields(table: _Accelerator) -> Mapping[str, str]:
+    """Return the place of each known option of a provider, by ONNX Runtime's key."""
+    if isinstance(table, PluginProvider):
+        libraries, _ = described_libraries()
+        described = libraries[table.name].options if table.name in libraries else table.options
+        return {key: f"options.{key}" for key in described}
+    name = type(table).model_fields["provider"].default
+    keys = KEYS.get(name, {})
+    return {
+        keys.get(field, field): field
+        for field in table.option_infos()
+        if field not in ("provider", "unchecked")
+    }
+
+
+def _mistake(table: _Accelerator) -> str:
+    """Return what is wrong with the keys of a provider; an empty text if nothing is."""
+    if isinstance(table, PluginProvider):
+        short = short_name(table.name)
+        if short in PROVIDERS:
+            return f"name is {table.name!r}; set provider = {short!r} instead, which has options of its own"
+        libraries, problems = described_libraries()
+        if table.options and table.name not in libraries:
+            listed = ", ".join(map(repr, libraries)) or "none"
+            return "; ".join(
+                [
+                    f"no description of {table.name!r} is here (those here: {listed}), so nothing checks "
+                    "options; install the package of its maker, or move them to unchecked",
+                    *problems,
+                ]
+            )
+        known = libraries[table.name].options if table.options else {}
+        for key, text in table.options.items():
+            if key not in known:
+                listed = ", ".join(known) or "none"
+                return f"{table.name} has no option {key!r}; it has {listed}; unchecked takes others"
+            if not known[key].accepts(text):
+                return f"options.{key} is {text!r}; expected {known[key].expected}"
+    fields = _fields(table)
+    known_key = next((key for key in table.unchecked if key in fields), None)
+    return (
+        "" if known_key is None else f"unchecked has the known option {known_key!r}; set {fields[known_key]}"
+    )
 
 
 def provider_options(table: Provider) -> dict[str, str]:
     """Return the options of a provider that are set, as ONNX Runtime takes them: texts by key."""
-    keys = KEYS.get(table.provider, {})
+    if isinstance(table, CpuProvider):
+        return {}
+    if isinstance(table, PluginProvider):
+        return {**table.options, **table.unchecked}
     true, false = _SWITCHES.get(table.provider, ("1", "0"))
     return {
-        keys.get(name, name): (true if value else false) if isinstance(value, bool) else str(value)
-        for name, value in dict(table).items()
-        if name != "provider" and value is not None
-    }
+        key: (true if value else false) if isinstance(value, bool) else str(value)
+        for key, field in _fields(table).items()
+        if (value := getattr(table, field)) is not None
+    } | table.unchecked
 
 
-def reported_provider(name: str, reported: Mapping[str, str]) -> Provider | str:
+def reported_provider(
+    name: str, reported: Mapping[str, str], asked: Provider | None = None
+) -> Provider | str:
     """Return a provider with the options that ONNX Runtime reports of it; its name if it has no table.
 
-    Reported options without a field here are left out, and so are texts that do not suit the field.
+    Args:
+        name: The name of the provider in options.
+        reported: The texts by key. Texts that do not suit the field, and keys without one, are left out.
+        asked: The table that was asked for, if any: it decides which keys are unchecked.
     """
+    if isinstance(asked, PluginProvider):
+        parts = {
+            part: {key: reported[key] for key in getattr(asked, part) if key in reported}
+            for part in ("options", "unchecked")
+        }
+        return asked.model_copy(update=parts)  # no check: the description may have changed
     table = _TABLES.get(name)
     if table is None:
         return name
     keys = KEYS.get(name, {})
     found: dict[str, Any] = {"provider": name}
+    if isinstance(asked, _Accelerator):
+        found["unchecked"] = {key: reported[key] for key in asked.unchecked if key in reported}
     for field, info in table.option_infos().items():
         text = reported.get(keys.get(field, field))
         value = None if text is None else _read(info.type.kind.value, text)

@@ -9,13 +9,14 @@ from typing import Any
 
 from etconfig_onnxruntime.errors import ProviderFallbackWarning, unavailable
 from etconfig_onnxruntime.options import OnnxRuntimeOptions
+from etconfig_onnxruntime.provider_libraries import register_library
 from etconfig_onnxruntime.provider_names import available_providers
-from etconfig_onnxruntime.provider_tables import Provider, provider_names
+from etconfig_onnxruntime.provider_tables import Provider, provider_name, provider_names
 
 DISTRIBUTIONS: Mapping[str, str] = {
     "cuda": "onnxruntime-gpu",
     "tensorrt": "onnxruntime-gpu",
-    "openvino": "onnxruntime-openvino",
+    "openvino": "onnxruntime-ep-openvino",
     "qnn": "onnxruntime-qnn",
     "directml": "onnxruntime-directml",
     "webgpu": "onnxruntime-ep-webgpu",
@@ -37,15 +38,23 @@ def present_providers(ort: Any, options: OnnxRuntimeOptions, model: str) -> tupl
     Raises:
         BackendUnavailableError: one is absent and the options do not allow that, or none is left.
     """
-    available = available_providers(ort)
     names = provider_names(options.providers)
+    reasons = [reason for name in names if (reason := register_library(ort, name))]
+    available = available_providers(ort)
     absent = [name for name in names if name not in available]
-    reason = f"this build of ONNX Runtime {ort.__version__} has {_listed(available)}"
-    report_absent(options, absent, reason, model)
-    return tuple(table for table in options.providers if table.provider in available)
+    has = f"this build of ONNX Runtime {ort.__version__} has {_listed(available)}"
+    report_absent(options, absent, "; ".join([*reasons, has]), model, is_installed=bool(reasons))
+    return tuple(table for table in options.providers if provider_name(table) in available)
 
 
-def report_absent(options: OnnxRuntimeOptions, absent: Sequence[str], reason: str, model: str) -> None:
+def report_absent(
+    options: OnnxRuntimeOptions,
+    absent: Sequence[str],
+    reason: str,
+    model: str,
+    *,
+    is_installed: bool = False,
+) -> None:
     """Report providers that were asked for and cannot be used, as the options say.
 
     Args:
@@ -53,6 +62,7 @@ def report_absent(options: OnnxRuntimeOptions, absent: Sequence[str], reason: st
         absent: The names of the providers.
         reason: The reason, without a period.
         model: The name of the model. Python shows a warning with the same text once for each line of code.
+        is_installed: True if installing the provider would not help.
 
     Raises:
         BackendUnavailableError: the options do not allow to skip them, or no other is left.
@@ -61,7 +71,9 @@ def report_absent(options: OnnxRuntimeOptions, absent: Sequence[str], reason: st
         return
     names = _listed(absent)
     if options.absent_providers == "error":
-        raise unavailable(f"there is no provider {names}: {reason}", _fix(absent[0]))
+        raise unavailable(
+            f"there is no provider {names}: {reason}", _fix(None if is_installed else absent[0])
+        )
     if len(absent) == len(options.providers):
         raise unavailable(
             f"there is none of the providers {names}: {reason}",
@@ -79,8 +91,8 @@ def _user_stack_level() -> int:
     return level
 
 
-def _fix(name: str) -> str:
-    distribution = DISTRIBUTIONS.get(name)
+def _fix(name: str | None) -> str:
+    distribution = DISTRIBUTIONS.get(name or "")
     install = f"install {distribution}, " if distribution else ""
     return f'{install}choose another provider, or set absent_providers = "skip" to go on without it'
 

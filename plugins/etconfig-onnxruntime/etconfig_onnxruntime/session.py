@@ -16,7 +16,7 @@ from etconfig_onnxruntime.model_inputs import named_dimensions
 from etconfig_onnxruntime.options import DYNAMIC_ENTRIES, OnnxRuntimeOptions
 from etconfig_onnxruntime.pools import THREAD_VARIABLES, ensure_pools
 from etconfig_onnxruntime.processors import check_processors
-from etconfig_onnxruntime.provider_names import PROVIDERS
+from etconfig_onnxruntime.provider_names import engine_name
 from etconfig_onnxruntime.provider_tables import provider_names
 from etconfig_onnxruntime.providers import report_absent
 from etconfig_onnxruntime.settings import session_settings
@@ -69,11 +69,11 @@ def build_session(options: OnnxRuntimeOptions, model: str | os.PathLike[str] | b
         session = load_session(ort, name, model, settings)
     remember(session, Built(options, axes))
     used = session.get_providers()
-    missing = [each for each in provider_names(options.providers) if PROVIDERS[each] not in used]
+    missing = [each for each in provider_names(options.providers) if engine_name(each) not in used]
     expected = [name for name, _ in settings.providers or ()]
     report_absent(
         options,
-        [each for each in missing if PROVIDERS[each] in expected],
+        [each for each in missing if engine_name(each) in expected],
         "ONNX Runtime could not start it; its log says why",
         name,
     )

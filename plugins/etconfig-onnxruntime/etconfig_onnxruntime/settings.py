@@ -8,8 +8,14 @@ from typing import Any, NamedTuple
 from etconfig_onnxruntime.engine import import_engine
 from etconfig_onnxruntime.errors import unavailable
 from etconfig_onnxruntime.options import DYNAMIC_ENTRIES, OnnxRuntimeOptions
-from etconfig_onnxruntime.provider_names import PROVIDERS
-from etconfig_onnxruntime.provider_tables import Provider, provider_names, provider_options
+from etconfig_onnxruntime.provider_names import engine_name
+from etconfig_onnxruntime.provider_tables import (
+    PluginProvider,
+    Provider,
+    provider_name,
+    provider_names,
+    provider_options,
+)
 from etconfig_onnxruntime.providers import present_providers
 from etconfig_onnxruntime.session_entries import SESSION_ENTRIES
 from etconfig_onnxruntime.versions import check_versions
@@ -216,14 +222,35 @@ def _providers(
     ort: Any, settings: Any, tables: tuple[Provider, ...]
 ) -> list[tuple[str, dict[str, str]]] | None:
     """Return the providers for a session; None if some are of registered libraries and `settings` has all."""
-    built_in = ort.get_available_providers()
-    chosen = [(PROVIDERS[table.provider], provider_options(table)) for table in tables]
-    if all(name in built_in for name, _ in chosen):
-        return chosen
-    for name, texts in chosen:
-        devices = [device for device in ort.get_ep_devices() if device.ep_name == name]
+    # newer versions list registered providers as available, too
+    registered = {each.ep_name for each in ort.get_ep_devices() if "library_path" in each.ep_metadata}
+    built_in = {*ort.get_available_providers()} - registered
+    chosen = [(engine_name(provider_name(table)), provider_options(table), table) for table in tables]
+    if all(name in built_in for name, _, _ in chosen):
+        return [(name, texts) for name, texts, _ in chosen]
+    for name, texts, table in chosen:
         if name in built_in:
             settings.add_provider(name, texts)
         else:
-            settings.add_provider_for_devices(devices[:1], texts)
+            settings.add_provider_for_devices([_device(ort, name, table)], texts)
     return None
+
+
+def _device(ort: Any, name: str, table: Provider) -> Any:
+    """Return the first device of a provider, or of the kind that is asked for.
+
+    Raises:
+        BackendUnavailableError: there is none of that kind.
+    """
+    devices = {
+        each.device.type.name.lower(): each for each in reversed(ort.get_ep_devices()) if each.ep_name == name
+    }
+    wanted = table.device_type if isinstance(table, PluginProvider) else None
+    if wanted is None:
+        return next(each for each in ort.get_ep_devices() if each.ep_name == name)
+    if wanted not in devices:
+        raise unavailable(
+            f"{name} has no device of the type {wanted!r} on this machine; it has {', '.join(devices)}",
+            "change device_type, or leave it out",
+        )
+    return devices[wanted]

@@ -60,7 +60,11 @@ def test_a_mistake_in_its_profile_is_found_with_the_fix(page: Path) -> None:
     assert problem.help.startswith("write false")
 
 
-def test_every_toml_block_is_valid(page: Path) -> None:
+def test_every_toml_block_is_valid(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (description,) = re.findall(r"^```text\n(name = .*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
+    (page / "provider.toml").write_text(description)
+    (page / "libacme_ep.so").write_text("")
+    monkeypatch.setenv("ETCONFIG_ONNXRUNTIME_PROVIDERS", str(page / "provider.toml"))
     for number, block in enumerate(re.findall(r"^```toml\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)):
         path = page / f"block{number}.toml"
         head = "" if "[profile]" in block else f'[profile]\nname = "block{number}"\n'
