@@ -12,8 +12,9 @@ from etconfig.app.configuring.device_configurations import DeviceConfigurations
 from etconfig.app.configuring.device_names import name_devices
 from etconfig.app.configuring.targets import Delegating, find_installation, plugin_warning
 from etconfig.app.programs.memory_needs import need_of_programs
+from etconfig.app.programs.payloads import payload_problems
 from etconfig.base.parameters import AnyPath, as_path, check_type
-from etconfig.diagnostics import Severity
+from etconfig.diagnostics import Diagnostic, Severity
 from etconfig.errors import ConfigError, PluginError
 from etconfig.facts.facts_by_hand import FactOverrides
 from etconfig.facts.registry import FactRegistry
@@ -147,6 +148,7 @@ def _device(
         configuration = configurations.configuration(choice, facts)
         resolution = configuration.resolve(facts)
         need = need_of_programs(configuration.program, resolution) if with_memory else None
+        unfit = [_lenient(each) for each in payload_problems(configuration.program, resolution.facts)]
     except ConfigError as error:
         problems = error.diagnostics
     except PluginError as error:
@@ -157,10 +159,15 @@ def _device(
             profile=resolution.profile,
             selected_by=resolution.selected_by,
             is_fallback=resolution.selection is not None and resolution.selection.is_fallback,
-            problems=(*resolution.warnings, *notes_on_device(resolution)),
+            problems=(*resolution.warnings, *notes_on_device(resolution), *unfit),
             options=option_values(resolution),
             memory=None if need is None else need.fit(resolution.facts),
             need=need,
             resolution=resolution,
         )
     return MatrixDevice(device=device, profile=profile, problems=problems, options={}, facts=facts)
+
+
+def _lenient(problem: Diagnostic) -> Diagnostic:
+    """Return an error as a warning: the device gets its options all the same."""
+    return replace(problem, severity=Severity.WARNING) if problem.is_error else problem

@@ -12,6 +12,7 @@ from etconfig.base.records import record
 from etconfig.program.memory_plan import MemoryPlan
 from etconfig.report.has_view import HasView
 from etconfig.report.model import Table, View, count_text
+from etconfig.schema.payload_description import PayloadDescription
 
 
 @record(frozen=True, kw_only=True)
@@ -107,6 +108,8 @@ class DelegateReport:
         payload_bytes: The size of its payload.
         stored: The part of the file that contains the payload: `inline` or `segment`.
         compile_specs: Its compile specs.
+        payload: The contents and the needs of its payload, as its backend's plugin describes them, or None.
+        payload_problem: Why the plugin could not describe it; None if it did, or describes no payloads.
     """
 
     backend: str
@@ -115,6 +118,8 @@ class DelegateReport:
     payload_bytes: int
     stored: str
     compile_specs: tuple[CompileSpecReport, ...]
+    payload: PayloadDescription | None
+    payload_problem: str | None
 
 
 @record(frozen=True, kw_only=True)

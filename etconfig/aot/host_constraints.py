@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 
 from etconfig.base.records import record
 from etconfig.errors import DelegateInvalidCompatibilityError
 from etconfig.facts.registry import meant_value
+from etconfig.schema.payload_description import PayloadNeed
 
 _FACTS = ("cpu.arch", "os.name", "cpu.features")
 _ABI = "abi"
@@ -89,6 +91,22 @@ class HostConstraints:
             if found != value:
                 raise self._refusal(f"{name} {value!r}", _shown(name, found))
         self._check_features(facts.get("cpu.features"))
+
+    def needs(self) -> list[PayloadNeed]:
+        """Return the same as conditions on facts; the C library is not a fact."""
+        for_target = f"it is compiled for {self.triple or 'another device'}"
+        facts = {"cpu.arch": self.arch, "os.name": self.os}
+        return [
+            *(
+                PayloadNeed(f"{name} == {json.dumps(value)}", reason=for_target, found=name)
+                for name, value in facts.items()
+                if value is not None
+            ),
+            *(
+                PayloadNeed(f"{json.dumps(each)} in cpu.features", reason=f"it uses instructions of {each}")
+                for each in self.features
+            ),
+        ]
 
     def _check_features(self, found: object) -> None:
         if not self.features:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from etconfig.analysis.memory_picture import use_text
@@ -99,3 +99,21 @@ def _print_delegates(delegates: Sequence[DelegateReport]) -> None:
         for spec in delegate.compile_specs:
             shown = format_bytes(spec.size_bytes) if spec.text is None else repr(spec.text)
             show(f"  compile spec of {delegate.backend} #{index}: {spec.key} = {shown}")
+        for line in _payload_lines(delegate):
+            show(f"  payload of {delegate.backend} #{index}: {line}")
+
+
+def _payload_lines(delegate: DelegateReport) -> Iterator[str]:
+    if delegate.payload_problem is not None:
+        yield delegate.payload_problem
+    if delegate.payload is None:
+        return
+    described = delegate.payload
+    if described.operators:
+        yield ", ".join(f"{count} {name}" for name, count in described.operators.items())
+    if described.target is not None:
+        yield f"compiled for {described.target}"
+    if described.sdk_version is not None:
+        yield f"made by {described.sdk_version}"
+    yield from (f"needs {need.condition}" for need in described.needs)
+    yield from described.notes
