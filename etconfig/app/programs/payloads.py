@@ -160,7 +160,11 @@ def _unmet(need: PayloadNeed, payload: str, facts: FactSheet, registry: FactRegi
         return None
     if isinstance(result, (Unknown, Fault)):
         missing = result.missing if isinstance(result, Unknown) else ()
-        why = result.reason if isinstance(result, Fault) else f"{' and '.join(missing)} is not known"
+        why = (
+            result.reason
+            if isinstance(result, Fault)
+            else f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not known"
+        )
         return Diagnostic(
             code="undecided-condition",
             message=f"{payload} may not fit this device: {need.reason}, and {why}",

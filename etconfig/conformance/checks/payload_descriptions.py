@@ -21,8 +21,8 @@ from etconfig.conformance.subject.subject import Subject
     isolated=True,
 )
 def payload_described(subject: Subject) -> None:
-    """`describe_payload` describes each golden payload, equally each time, and refuses or describes damaged,
-    empty and random bytes: it raises nothing but `InvalidPayloadError` or `DelegateInvalidCompatibilityError`.
+    """`describe_payload` describes each golden payload, equally each time, and describes or refuses damaged
+    ones: it raises nothing but `InvalidPayloadError` and `DelegateInvalidCompatibilityError`.
     """
     if subject.spec.describe_payload is None:
         raise NotApplicableError(f"{subject.backend_id} does not describe its payloads")
@@ -32,8 +32,8 @@ def payload_described(subject: Subject) -> None:
             raise CheckFailedError(f"{name}: describe_payload describes one payload in two ways")
         if first.description is None:
             raise CheckFailedError(
-                f"{name}: describe_payload refuses a whole payload: {first.problem}; read what this version of "
-                "the backend writes"
+                f"{name}: describe_payload refuses a whole payload: {first.problem}; read what the backend's "
+                "partitioner writes"
             )
         changed = {"no bytes": b"", **{damage: change(payload) for damage, change in damages(name)}}
         for damage, damaged in changed.items():

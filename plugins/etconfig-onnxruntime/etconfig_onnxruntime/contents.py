@@ -48,7 +48,7 @@ def _read(model: memoryview) -> tuple[dict[str, int], list[str], str]:
         opsets = [_opset(each) for each in inside(model, (_OPSETS,))]
         functions = sum(1 for _ in inside(model, (_FUNCTIONS,)))
     except (ValueError, IndexError, TypeError) as error:
-        raise InvalidPayloadError(cause=f"it is damaged, or not a model in ONNX format: {error}") from error
+        raise InvalidPayloadError(cause="it is damaged, or not a model in ONNX format") from error
     notes = [f"IR version {version}, opset {', '.join(opsets) or 'of no version'}"]
     notes += [f"{functions} functions of the model's own"] if functions else []
     producer = " ".join(filter(None, (texts.get(_PRODUCER, ""), texts.get(_PRODUCER_VERSION, ""))))

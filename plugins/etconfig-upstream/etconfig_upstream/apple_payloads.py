@@ -48,7 +48,7 @@ def describe_core_ml(payload: bytes, compile_specs: CompileSpecs) -> PayloadDesc
     except StopIteration:
         raise InvalidPayloadError(cause="it has no model that Core ML reads") from None
     except _BAD_BYTES as error:
-        raise InvalidPayloadError(cause=f"it is damaged, or not a payload of Core ML: {error}") from error
+        raise InvalidPayloadError(cause="it is damaged, or not a payload of Core ML") from error
     number = version if isinstance(version, int) else 0
     known = number in _MACOS
     return PayloadDescription(
@@ -71,7 +71,7 @@ def describe_core_ai(payload: bytes, compile_specs: CompileSpecs) -> PayloadDesc
         names = sorted(map(str, archs))
         is_portable = not packaging.startswith("aot_compiled")
     except _BAD_BYTES as error:
-        raise InvalidPayloadError(cause=f"it is damaged, or not a manifest of Core AI: {error}") from error
+        raise InvalidPayloadError(cause="it is damaged, or not a manifest of Core AI") from error
     system = " ".join(map(str, filter(None, (platform, first))))
     target = "any architecture, portable" if is_portable else ", ".join(names)
     where = "beside the program" if packaging.endswith("sidecar") else "in the program's named data"

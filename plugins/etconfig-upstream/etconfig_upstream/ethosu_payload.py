@@ -32,7 +32,7 @@ def describe(payload: bytes, compile_specs: CompileSpecs) -> PayloadDescription:
         target, operations = _commands(blocks.get("cmd_data", b""))
         scratch_bytes = struct.unpack("<I", blocks["scratch_size"])[0]
     except (struct.error, UnicodeDecodeError, KeyError, ValueError) as error:
-        raise InvalidPayloadError(cause=f"it is damaged, or not a stream of Vela: {error}") from error
+        raise InvalidPayloadError(cause="it is damaged, or not a stream of Vela") from error
     declared = b"".join(compile_specs.every("target")[:1]).decode("utf-8", "replace")
     target = target or declared or None
     if target is None:

@@ -51,7 +51,9 @@ _VENDORS = ("QTI", "Qualcomm", "qcom")
 
 def describe(payload: bytes, compile_specs: CompileSpecs) -> PayloadDescription:
     """Return the target of a delegate. Raises InvalidPayloadError: its compile spec is missing or damaged."""
-    options = next(iter(compile_specs.every(_SPEC)), b"")
+    options = next(iter(compile_specs.every(_SPEC)), None)
+    if options is None:
+        raise InvalidPayloadError(cause=f"the delegate has no compile spec {_SPEC}")
     try:
         top = root(options)
         soc, backend = target(options, top, _SOC), target(options, top, _BACKEND)
@@ -63,7 +65,7 @@ def describe(payload: bytes, compile_specs: CompileSpecs) -> PayloadDescription:
         lpai_version = 0 if lpai is None else scalar(options, lpai, 0, "i")
         is_prepared_there = scalar(options, top, _ONLINE_PREPARE, "B") != 0
     except struct.error as error:
-        raise InvalidPayloadError(cause=f"compile spec {_SPEC} is missing or damaged: {error}") from error
+        raise InvalidPayloadError(cause=f"compile spec {_SPEC} is damaged") from error
     name, version = _CHIPS.get(chip, (f"chip {chip}", version))  # the SDK lets the chip decide, too
     processor = _KINDS.get(kind, f"backend {kind}")
     suffix = {"HTP": version, "LPAI": lpai_version}.get(processor, 0)
@@ -85,8 +87,8 @@ def _need(version: int) -> PayloadNeed:
     by_version = sorted((found, name) for name, found in _CHIPS.values())
     fit = [name for found, name in by_version if found >= version]
     old = [name for found, name in by_version if found < version]
-    vendors = f"soc.vendor in {_listed(_VENDORS)} && !(soc.model in {_listed(old)})"
-    condition = f"soc.model in {_listed(fit)} || ({vendors})" if old else f"soc.vendor in {_listed(_VENDORS)}"
+    others = f"soc.vendor in {_listed(_VENDORS)}" + (f" && !(soc.model in {_listed(old)})" if old else "")
+    condition = f"soc.model in {_listed(fit)} || ({others})"
     groups = groupby(by_version, key=itemgetter(0))
     cases = [f'soc.model in {_listed([name for _, name in group])} ? "v{v}" : ' for v, group in groups]
     found = "".join(cases) + '"no HTP that is known: soc.model is " + soc.model'

@@ -64,7 +64,7 @@ def describe(payload: bytes, compile_specs: object) -> PayloadDescription:
         graph = _graph(payload)
         kinds = Counter(scalar(payload, node, _UNION_TYPE, "B") for node in tables(payload, graph, _NODES))
     except struct.error as error:
-        raise InvalidPayloadError(cause=f"it is damaged, or not a payload of XNNPACK: {error}") from error
+        raise InvalidPayloadError(cause="it is damaged, or not a payload of XNNPACK") from error
     names = {kind: _KINDS[kind - 1] if 1 <= kind <= len(_KINDS) else f"node {kind}" for kind in kinds}
     return PayloadDescription(operators={names[kind]: count for kind, count in sorted(kinds.items())})
 
