@@ -28,6 +28,9 @@ from etconfig.schema.spec import BackendSpec
 _LIMIT_S = 10.0
 """The time limit of one description, in seconds."""
 
+_MAX_SHOWN = 120
+"""The longest condition that a message repeats; `inspect --json` shows the others."""
+
 _HELP = "raise InvalidPayloadError for bytes that it cannot read, else return a PayloadDescription"
 
 
@@ -175,7 +178,7 @@ def _unmet(need: PayloadNeed, payload: str, facts: FactSheet, registry: FactRegi
         code="payload-mismatch",
         message=f"{payload} does not fit this device: {need.reason}, and "
         f"{_device_text(need, condition.facts, facts, registry)}",
-        notes=(f"it needs {need.condition}",),
+        notes=(f"it needs {need.condition}",) if len(need.condition) <= _MAX_SHOWN else (),
         help="export the program for this device, or choose another variant for it",
     )
 

@@ -430,7 +430,7 @@ def _unresolvable(
             from etconfig.app.programs.payloads import payload_problems
 
             yield from memory_problems(program, resolution)
-            yield from payload_problems(program, grounds.facts)
+            yield from payload_problems(program, resolution.facts)
 
 
 @_check("a right form", "no device", rests_on=_settings)

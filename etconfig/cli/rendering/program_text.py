@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from etconfig.analysis import MethodReport, ProgramReport
     from etconfig.analysis.program_report import DelegateReport
 
+_MAX_SHOWN = 120
+"""The longest need that is shown."""
+
 
 def print_program(report: ProgramReport) -> None:
     """Print a report on stdout."""
@@ -115,5 +118,7 @@ def _payload_lines(delegate: DelegateReport) -> Iterator[str]:
         yield f"compiled for {described.target}"
     if described.sdk_version is not None:
         yield f"made by {described.sdk_version}"
-    yield from (f"needs {need.condition}" for need in described.needs)
+    for need in described.needs:
+        is_short = len(need.condition) <= _MAX_SHOWN
+        yield f"needs {need.condition}" if is_short else f"needs what --json shows: {need.reason}"
     yield from described.notes
