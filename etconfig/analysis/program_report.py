@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -13,6 +13,9 @@ from etconfig.program.memory_plan import MemoryPlan
 from etconfig.report.has_view import HasView
 from etconfig.report.model import Table, View, count_text
 from etconfig.schema.payload_description import PayloadDescription
+
+_MAX_SHOWN = 120
+"""The longest need that is shown."""
 
 
 @record(frozen=True, kw_only=True)
@@ -187,10 +190,20 @@ class MethodReport(HasView):
     memory_plan: MemoryPlan
     obstacles: tuple[RunObstacle, ...]
 
+    @property
+    def payload_lines(self) -> tuple[str, ...]:
+        """The descriptions of payloads, as lines."""
+        return tuple(
+            f"payload of {each.backend} #{index}: {line}"
+            for index, each in enumerate(self.delegates)
+            for line in _described(each)
+        )
+
     def _view(self) -> View:
         calls = [*self.operators.items(), *((each.backend, each.calls) for each in self.delegates)]
         table = Table(headers=("OPERATOR OR BACKEND", "CALLS"), rows=calls)
-        return View(title=f"{self.name}, {count_text(self.instructions, 'instruction')}", tables=(table,))
+        title = f"{self.name}, {count_text(self.instructions, 'instruction')}"
+        return View(title=title, lines=self.payload_lines, tables=(table,))
 
     def to_jsonable(self) -> dict[str, Any]:
         """The report as plain data; `memory` has the arenas of the memory plan."""
@@ -276,6 +289,24 @@ class ProgramReport(HasView):
             if field.name != "methods"
         }
         return {**data, "methods": [method.to_jsonable() for method in self.methods]}
+
+
+def _described(delegate: DelegateReport) -> Iterator[str]:
+    if delegate.payload_problem is not None:
+        yield delegate.payload_problem
+    payload = delegate.payload
+    if payload is None:
+        return
+    if payload.operators:
+        yield ", ".join(f"{count} {name}" for name, count in payload.operators.items())
+    if payload.target is not None:
+        yield f"compiled for {payload.target}"
+    if payload.sdk_version is not None:
+        yield f"made by {payload.sdk_version}"
+    for need in payload.needs:
+        is_short = len(need.condition) <= _MAX_SHOWN
+        yield f"needs {need.condition}" if is_short else f"needs what --json shows: {need.reason}"
+    yield from payload.notes
 
 
 def _arena_jsonable(memory: MemoryPlan, memory_id: int) -> dict[str, Any]:

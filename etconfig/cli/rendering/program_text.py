@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from etconfig.analysis.memory_picture import use_text
@@ -14,9 +14,6 @@ from etconfig.cli.shared.output import print_table, show
 if TYPE_CHECKING:
     from etconfig.analysis import MethodReport, ProgramReport
     from etconfig.analysis.program_report import DelegateReport
-
-_MAX_SHOWN = 120
-"""The longest need that is shown."""
 
 
 def print_program(report: ProgramReport) -> None:
@@ -71,6 +68,8 @@ def _print_method(method: MethodReport, executor: str) -> None:
             print_table(headers, rows)
     if method.delegates:
         _print_delegates(method.delegates)
+    for line in method.payload_lines:
+        show(f"  {line}")
     if method.external_tensors:
         print_table(
             ("  EXTERNAL TENSOR", "TYPE", "FILE"),
@@ -102,23 +101,3 @@ def _print_delegates(delegates: Sequence[DelegateReport]) -> None:
         for spec in delegate.compile_specs:
             shown = format_bytes(spec.size_bytes) if spec.text is None else repr(spec.text)
             show(f"  compile spec of {delegate.backend} #{index}: {spec.key} = {shown}")
-        for line in _payload_lines(delegate):
-            show(f"  payload of {delegate.backend} #{index}: {line}")
-
-
-def _payload_lines(delegate: DelegateReport) -> Iterator[str]:
-    if delegate.payload_problem is not None:
-        yield delegate.payload_problem
-    if delegate.payload is None:
-        return
-    described = delegate.payload
-    if described.operators:
-        yield ", ".join(f"{count} {name}" for name, count in described.operators.items())
-    if described.target is not None:
-        yield f"compiled for {described.target}"
-    if described.sdk_version is not None:
-        yield f"made by {described.sdk_version}"
-    for need in described.needs:
-        is_short = len(need.condition) <= _MAX_SHOWN
-        yield f"needs {need.condition}" if is_short else f"needs what --json shows: {need.reason}"
-    yield from described.notes

@@ -6,6 +6,7 @@ ethos-u-vela 5.1.
 
 from __future__ import annotations
 
+import re
 import struct
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -23,6 +24,7 @@ _OPERATIONS = {2: "conv", 3: "depthwise", 5: "pool", 6: "elementwise", 7: "resiz
 _HAS_PAYLOAD = 0x4000
 """The bit of commands that a word of data follows, none of which starts an operation."""
 _NUMBER = 0x3FF
+_NAME = re.compile(r"ethos-u[0-9]{1,4}-[0-9]{1,6}")
 
 
 def describe(payload: bytes, compile_specs: CompileSpecs) -> PayloadDescription:
@@ -34,7 +36,7 @@ def describe(payload: bytes, compile_specs: CompileSpecs) -> PayloadDescription:
     except (struct.error, UnicodeDecodeError, KeyError, ValueError) as error:
         raise InvalidPayloadError(cause="it is damaged, or not a stream of Vela") from error
     declared = b"".join(compile_specs.every("target")[:1]).decode("utf-8", "replace")
-    target = target or declared or None
+    target = target or (declared if _NAME.fullmatch(declared) else None)
     if target is None:
         return PayloadDescription(operators=operations)
     notes = [f"{scratch_bytes} bytes of scratch memory"]
