@@ -14,7 +14,7 @@ from etconfig.app.configuring.targets import Delegating, find_installation, plug
 from etconfig.app.programs.memory_needs import need_of_programs
 from etconfig.app.programs.payloads import payload_problems
 from etconfig.base.parameters import AnyPath, as_path, check_type
-from etconfig.diagnostics import Diagnostic, Severity
+from etconfig.diagnostics import Severity
 from etconfig.errors import ConfigError, PluginError
 from etconfig.facts.facts_by_hand import FactOverrides
 from etconfig.facts.registry import FactRegistry
@@ -148,7 +148,7 @@ def _device(
         configuration = configurations.configuration(choice, facts)
         resolution = configuration.resolve(facts)
         need = need_of_programs(configuration.program, resolution) if with_memory else None
-        unfit = [_lenient(each) for each in payload_problems(configuration.program, resolution.facts)]
+        unfit = [*payload_problems(configuration.program, resolution.facts, Severity.WARNING)]
     except ConfigError as error:
         problems = error.diagnostics
     except PluginError as error:
@@ -166,8 +166,3 @@ def _device(
             resolution=resolution,
         )
     return MatrixDevice(device=device, profile=profile, problems=problems, options={}, facts=facts)
-
-
-def _lenient(problem: Diagnostic) -> Diagnostic:
-    """Return an error as a warning: the device gets its options all the same."""
-    return replace(problem, severity=Severity.WARNING) if problem.is_error else problem

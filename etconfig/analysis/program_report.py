@@ -14,9 +14,6 @@ from etconfig.report.has_view import HasView
 from etconfig.report.model import Table, View, count_text
 from etconfig.schema.payload_description import PayloadDescription
 
-_MAX_SHOWN = 120
-"""The longest need that is shown."""
-
 
 @record(frozen=True, kw_only=True)
 class ConstantsReport:
@@ -196,7 +193,7 @@ class MethodReport(HasView):
         return tuple(
             f"payload of {each.backend} #{index}: {line}"
             for index, each in enumerate(self.delegates)
-            for line in _described(each)
+            for line in filter(None, _described(each))
         )
 
     def _view(self) -> View:
@@ -292,20 +289,12 @@ class ProgramReport(HasView):
 
 
 def _described(delegate: DelegateReport) -> Iterator[str]:
-    if delegate.payload_problem is not None:
-        yield delegate.payload_problem
-    payload = delegate.payload
-    if payload is None:
-        return
-    if payload.operators:
-        yield ", ".join(f"{count} {name}" for name, count in payload.operators.items())
-    if payload.target is not None:
-        yield f"compiled for {payload.target}"
-    if payload.sdk_version is not None:
-        yield f"made by {payload.sdk_version}"
-    for need in payload.needs:
-        is_short = len(need.condition) <= _MAX_SHOWN
-        yield f"needs {need.condition}" if is_short else f"needs what --json shows: {need.reason}"
+    payload = PayloadDescription() if delegate.payload is None else delegate.payload
+    yield delegate.payload_problem or ""
+    yield ", ".join(f"{count} {name}" for name, count in payload.operators.items())
+    yield "" if payload.target is None else f"compiled for {payload.target}"
+    yield "" if payload.sdk_version is None else f"made by {payload.sdk_version}"
+    yield from (need.reason for need in payload.needs)
     yield from payload.notes
 
 

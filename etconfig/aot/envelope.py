@@ -156,14 +156,12 @@ class Envelope:
 
     def describe(self, operators: Mapping[str, int] | None = None, *notes: str) -> PayloadDescription:
         """Return the description of a payload, as `BackendSpec.describe_payload` does."""
+        engine = (
+            None if self.engine is None else " ".join(filter(None, (self.engine.name, self.engine.built)))
+        )
+        needs, texts = self.host.needs(), (self.kind, *notes)
         return PayloadDescription(
-            operators=operators or {},
-            target=self.host.triple,
-            sdk_version=None
-            if self.engine is None
-            else f"{self.engine.name} {self.engine.built or ''}".rstrip(),
-            needs=self.host.needs(),
-            notes=(self.kind, *notes),
+            operators=operators or {}, target=self.host.triple, sdk_version=engine, needs=needs, notes=texts
         )
 
     def _description(self) -> dict[str, Any]:

@@ -94,19 +94,11 @@ class HostConstraints:
 
     def needs(self) -> list[PayloadNeed]:
         """Return the same as conditions on facts; the C library is not a fact."""
-        for_target = f"it is compiled for {self.triple or 'another device'}"
-        facts = {"cpu.arch": self.arch, "os.name": self.os}
-        return [
-            *(
-                PayloadNeed(f"{name} == {json.dumps(value)}", reason=for_target, found=name)
-                for name, value in facts.items()
-                if value is not None
-            ),
-            *(
-                PayloadNeed(f"{json.dumps(each)} in cpu.features", reason=f"it uses instructions of {each}")
-                for each in self.features
-            ),
-        ]
+        wanted = {"cpu.arch": self.arch, "os.name": self.os}
+        found = {f"{name} == {json.dumps(value)}": name for name, value in wanted.items() if value}
+        found |= {f"{json.dumps(each)} in cpu.features": json.dumps(f"no {each}") for each in self.features}
+        reason = f"it is compiled for {self.triple or 'another processor'}"
+        return [PayloadNeed(text, reason=reason, found=device) for text, device in found.items()]
 
     def _check_features(self, found: object) -> None:
         if not self.features:

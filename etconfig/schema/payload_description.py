@@ -8,22 +8,11 @@ from dataclasses import field
 from etconfig.base.records import record
 
 
-def _check_texts(name: str, texts: object) -> None:
-    """Refuse what is not a list or tuple of texts, each with something in it. Raises TypeError."""
-    if not isinstance(texts, (list, tuple)) or not all(isinstance(each, str) and each for each in texts):
-        raise TypeError(f"{name} of a PayloadDescription must be texts, not {texts!r:.80}")
-
-
 @record(frozen=True)
 class PayloadNeed:
     """A condition on a device that a payload has, and the reason.
 
     Both expressions are written in the language of profiles. An unknown fact leaves the need undecided.
-
-    Example:
-        >>> from etconfig.plugin.v1 import PayloadNeed
-        >>> PayloadNeed('cpu.arch == "arm64"', reason="it is compiled for arm64", found="cpu.arch").reason
-        'it is compiled for arm64'
 
     Attributes:
         condition: The condition that a device must meet.
@@ -39,9 +28,9 @@ class PayloadNeed:
     found: str | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        texts = (self.condition, self.reason, *(() if self.found is None else (self.found,)))
-        if not all(isinstance(each, str) and each.strip() for each in texts):
-            raise TypeError(f"{self!r:.200} has a field that is not a text, or is empty")
+        for text in (self.condition, self.reason, *([] if self.found is None else [self.found])):
+            if not isinstance(text, str) or not text.strip():
+                raise TypeError(f"{self!r:.200} has a field that is not a text, or is empty")
 
 
 @record(frozen=True, kw_only=True)
@@ -51,7 +40,7 @@ class PayloadDescription:
     Attributes:
         operators: The number of operators by name, in the payload's own terms.
         target: The device or processor that it is compiled for; None if it fits any.
-        sdk_version: The version of the engine or compiler that made it; None if it says none.
+        sdk_version: The engine or compiler that made it, with its version; None if it says none.
         needs: The conditions on a device's facts.
         notes: Further sentences for users.
 
@@ -67,13 +56,20 @@ class PayloadDescription:
 
     def __post_init__(self) -> None:
         counts = self.operators.items() if isinstance(self.operators, Mapping) else [(None, None)]
-        if not all(isinstance(name, str) and type(count) is int for name, count in counts):
-            raise TypeError("operators of a PayloadDescription must be numbers by name")
-        for text in (self.target, self.sdk_version):
-            if not (text is None or isinstance(text, str)):
-                raise TypeError(f"target and sdk_version of a PayloadDescription are texts, not {text!r:.80}")
-        if not isinstance(self.needs, (list, tuple)) or not all(
-            isinstance(each, PayloadNeed) for each in self.needs
-        ):
-            raise TypeError("needs of a PayloadDescription must be a list of PayloadNeed")
-        _check_texts("notes", self.notes)
+        checks = {
+            "operators must be numbers by name": (
+                (type(n), type(count)) == (str, int) for n, count in counts
+            ),
+            "target and sdk_version must be texts": (
+                each is None or isinstance(each, str) for each in (self.target, self.sdk_version)
+            ),
+            "needs must be a list of PayloadNeed": _are(PayloadNeed, self.needs),
+            "notes must be a list of texts": _are(str, self.notes),
+        }
+        for rule, results in checks.items():
+            if not all(results):
+                raise TypeError(f"of a PayloadDescription, {rule}")
+
+
+def _are(kind: type, items: object) -> list[bool]:
+    return [isinstance(each, kind) for each in items] if isinstance(items, (list, tuple)) else [False]

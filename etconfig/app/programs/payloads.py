@@ -16,21 +16,17 @@ from etconfig.errors import (
     InvalidPayloadError,
     PluginCallError,
     PluginError,
-    ProfileError,
 )
-from etconfig.expression import ExpressionType, Fault, Unknown, parse_expression
+from etconfig.expression import Expression, ExpressionType, Unknown, parse_expression
 from etconfig.facts.registry import FactRegistry
 from etconfig.facts.sheet import FactSheet, fact_text
+from etconfig.program.model import BackendDelegate
 from etconfig.schema.guarded_calls import failing_as
 from etconfig.schema.payload_description import PayloadDescription, PayloadNeed
 from etconfig.schema.spec import BackendSpec
 
 _LIMIT_S = 10.0
 """The time limit of one description, in seconds."""
-
-_MAX_SHOWN = 120
-"""The longest condition that a message repeats; `inspect --json` shows the others."""
-
 _HELP = "raise InvalidPayloadError for bytes that it cannot read, else return a PayloadDescription"
 
 
@@ -40,26 +36,21 @@ class PayloadReading:
 
     Attributes:
         description: The description; None if there is none.
-        problem: Why there is none, a sentence; None if there is one, or the backend describes no payloads.
+        problem: Why there is none; None if there is one, or the backend describes no payloads.
         is_plugins: True if the plugin is to blame for the problem, and not the bytes.
+        needs: The needs of the description, each with its condition and the device's counterpart.
     """
 
     description: PayloadDescription | None = None
     problem: str | None = None
     is_plugins: bool = False
+    needs: tuple[tuple[PayloadNeed, Expression, Expression | None], ...] = ()
 
 
 def read_payload(
     spec: BackendSpec, payload: bytes, compile_specs: CompileSpecs, registry: FactRegistry
 ) -> PayloadReading:
-    """Return what a backend says about a payload, whatever its function does with the bytes.
-
-    Args:
-        spec: The backend.
-        payload: The payload, or the file of a model that the backend builds.
-        compile_specs: What was fixed ahead of time.
-        registry: The facts that needs may name.
-    """
+    """Return what a backend says about a payload or a model's file, whatever its function does."""
     if spec.describe_payload is None:
         return PayloadReading()
     try:
@@ -67,14 +58,12 @@ def read_payload(
             found = _within_limit(spec, payload, compile_specs)
             if not isinstance(found, PayloadDescription):
                 raise TypeError(f"it returned a {type(found).__name__}, not a PayloadDescription")
-            for need in found.needs:
-                _check_need(need, registry)
+            return PayloadReading(found, needs=tuple(_parsed(need, registry) for need in found.needs))
     except PluginCallError as error:
         cause = error.__cause__
         if isinstance(cause, (InvalidPayloadError, DelegateInvalidCompatibilityError)):
             return PayloadReading(problem=f"it cannot be described: {cause.cause}")
         return PayloadReading(problem=error.message, is_plugins=True)
-    return PayloadReading(found)
 
 
 def _within_limit(spec: BackendSpec, payload: bytes, compile_specs: CompileSpecs) -> object:
@@ -92,103 +81,91 @@ def _within_limit(spec: BackendSpec, payload: bytes, compile_specs: CompileSpecs
     thread = threading.Thread(target=work, name="etconfig-payload", daemon=True)
     thread.start()
     thread.join(_LIMIT_S)
-    if raised and isinstance(raised[0], KeyboardInterrupt):
-        raise RuntimeError("KeyboardInterrupt, though nobody pressed Ctrl-C") from raised[0]
-    if raised:
-        raise raised[0]
+    for error in raised:
+        if isinstance(error, KeyboardInterrupt):
+            raise RuntimeError("KeyboardInterrupt, though nobody pressed Ctrl-C") from error
+        raise error
     if not found:
         raise TimeoutError(f"it did not finish within {_LIMIT_S:g} s")
     return found[0]
 
 
-def _check_need(need: PayloadNeed, registry: FactRegistry) -> None:
-    """Raise ValueError if a need is not written in the condition language."""
-    try:
-        parse_expression(need.condition, registry, expect=ExpressionType.BOOL)
-        if need.found is not None:
-            parse_expression(need.found, registry, expect=ExpressionType.STRING)
-    except ProfileError as error:
-        raise ValueError(f"a need is wrong: {error.diagnostics[0].message}") from error
+def _parsed(need: PayloadNeed, registry: FactRegistry) -> tuple[PayloadNeed, Expression, Expression | None]:
+    device = (
+        None if need.found is None else parse_expression(need.found, registry, expect=ExpressionType.STRING)
+    )
+    return need, parse_expression(need.condition, registry, expect=ExpressionType.BOOL), device
 
 
 def read_payloads(program: OpenedProgram, method: str) -> tuple[PayloadReading, ...]:
     """Return what the installed plugins say about the payloads of a method, each read once."""
     if method not in program.payloads:
-        installation, readings = program.installation, []
-        for delegate in program.program.plan(method).delegates:
-            try:
-                known = delegate.id in installation.backend_ids
-                spec = installation.plugins.backend_spec(delegate.id) if known else None
-            except PluginError:  # `doctor` reports it
-                spec = None
-            if spec is None or spec.describe_payload is None:
-                readings.append(PayloadReading())
-                continue
-            payload = bytes(program.program.delegate_data(delegate))
-            specs = CompileSpecs(delegate.compile_specs)
-            readings.append(read_payload(spec, payload, specs, installation.fact_registry))
-        program.payloads[method] = tuple(readings)
+        delegates = program.program.plan(method).delegates
+        program.payloads[method] = tuple(_read(program, each) for each in delegates)
     return program.payloads[method]
 
 
-def payload_problems(program: Delegating | None, facts: FactSheet) -> Iterator[Diagnostic]:
-    """Yield an error for each payload that does not fit a device, and a note where a fact is unknown.
+def _read(program: OpenedProgram, delegate: BackendDelegate) -> PayloadReading:
+    try:
+        spec = program.installation.plugins.backend_spec(delegate.id)
+    except PluginError:  # it is not installed, or `doctor` reports it
+        return PayloadReading()
+    payload = b"" if spec.describe_payload is None else bytes(program.program.delegate_data(delegate))
+    return read_payload(
+        spec, payload, CompileSpecs(delegate.compile_specs), program.installation.fact_registry
+    )
+
+
+def payload_problems(
+    program: Delegating | None, facts: FactSheet, severity: Severity = Severity.ERROR
+) -> Iterator[Diagnostic]:
+    """Yield a problem for each payload that does not fit a device, and a note where a fact is unknown.
 
     A payload that cannot be described is a warning, since the engine decides in the end.
     """
     for each in program.programs if isinstance(program, SeveralPrograms) else (program,):
-        if not isinstance(each, OpenedProgram):
-            continue
-        for method in each.method_names:
+        for method in each.method_names if isinstance(each, OpenedProgram) else ():
+            assert isinstance(each, OpenedProgram)
             delegates = each.program.plan(method).delegates
             for index, reading in enumerate(read_payloads(each, method)):
-                payload = f"{method}: the payload of {delegates[index].id} #{index}"
-                if reading.problem is not None:
-                    yield Diagnostic(
-                        code="broken-plugin" if reading.is_plugins else "payload-mismatch",
-                        message=f"{payload}: {reading.problem}",
-                        help="update the backend's plugin, or export the program again",
-                        severity=Severity.WARNING,
-                    )
-                for need in () if reading.description is None else reading.description.needs:
-                    found = _unmet(need, payload, facts, each.installation.fact_registry)
-                    if found is not None:
-                        yield found
+                label = f"{method}: the payload of {delegates[index].id} #{index}"
+                yield from _problems(label, reading, facts, severity)
 
 
-def _unmet(need: PayloadNeed, payload: str, facts: FactSheet, registry: FactRegistry) -> Diagnostic | None:
-    condition = parse_expression(need.condition, registry, expect=ExpressionType.BOOL)
-    result = condition.evaluate(facts.values)
-    if result is True:
-        return None
-    if isinstance(result, (Unknown, Fault)):
-        missing = result.missing if isinstance(result, Unknown) else ()
-        why = (
-            result.reason
-            if isinstance(result, Fault)
-            else f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not known"
+def _problems(
+    label: str, reading: PayloadReading, facts: FactSheet, severity: Severity
+) -> Iterator[Diagnostic]:
+    if reading.problem is not None:
+        code = "broken-plugin" if reading.is_plugins else "payload-mismatch"
+        fix = "update the plugin, or export the program again"
+        yield Diagnostic(
+            code=code, message=f"{label}: {reading.problem}", help=fix, severity=Severity.WARNING
         )
-        return Diagnostic(
-            code="undecided-condition",
-            message=f"{payload} may not fit this device: {need.reason}, and {why}",
-            help=f"give {' '.join(f'--fact {name}=VALUE' for name in missing)}" if missing else None,
-            severity=Severity.NOTE,
-        )
-    return Diagnostic(
-        code="payload-mismatch",
-        message=f"{payload} does not fit this device: {need.reason}, and "
-        f"{_device_text(need, condition.facts, facts, registry)}",
-        notes=(f"it needs {need.condition}",) if len(need.condition) <= _MAX_SHOWN else (),
-        help="export the program for this device, or choose another variant for it",
-    )
+    for need, condition, counterpart in reading.needs:
+        result = condition.evaluate(facts.values)
+        if isinstance(result, Unknown):
+            missing = " or ".join(result.missing)
+            yield Diagnostic(
+                code="undecided-condition",
+                message=f"{label} may not fit this device: {need.reason}, and {missing} is not known",
+                help=f"give {' '.join(f'--fact {name}=VALUE' for name in result.missing)}",
+                severity=Severity.NOTE,
+            )
+        elif result is not True:
+            device = _device_text(condition, counterpart, facts)
+            yield Diagnostic(
+                code="payload-mismatch",
+                message=f"{label} does not fit this device: {need.reason}, and {device}",
+                help="export the program for this device, or choose another variant for it",
+                severity=severity,
+            )
 
 
-def _device_text(need: PayloadNeed, names: frozenset[str], facts: FactSheet, registry: FactRegistry) -> str:
+def _device_text(condition: Expression, counterpart: Expression | None, facts: FactSheet) -> str:
     """Return what the device has instead."""
-    if need.found is not None:
-        found = parse_expression(need.found, registry).evaluate(facts.values)
-        if isinstance(found, str):
-            return f"the device has {found}"
+    found = None if counterpart is None else counterpart.evaluate(facts.values)
+    if isinstance(found, str):
+        return f"the device has {found}"
     known = facts.shown_values
-    texts = {name: fact_text(known[name]) if name in known else "not known" for name in sorted(names)}
-    return " and ".join(f"{name} is {text}" for name, text in texts.items())
+    texts = (f"{n} is {fact_text(known[n]) if n in known else 'not known'}" for n in sorted(condition.facts))
+    return " and ".join(texts)

@@ -259,5 +259,5 @@ def test_validate_says_which_device_has_what(tmp_path: Path) -> None:
     assert undecided.code == "undecided-condition"
     assert undecided.message == (
         "forward: the payload of QnnBackend #0 may not fit this device: it is compiled for HTP v75, and "
-        "soc.model and soc.vendor are not known"
+        "soc.model or soc.vendor is not known"
     )

@@ -42,12 +42,12 @@ TRUSTS = Mutant(
 )
 REFUSES = Mutant(
     "payload-described",
-    "refuses a whole payload: it cannot be described: it is of no known version",
+    "refuses what the partitioner wrote: it cannot be described: it is of no known version",
     declared={"describe_payload": refusing},
 )
 MISSPELLS = Mutant(
     "payload-described",
-    "a need is wrong: no fact is called 'cpu.archs'",
+    "no fact is called 'cpu.archs'",
     declared={"describe_payload": misspelling},
 )
 RETURNS_TEXT = Mutant(

@@ -71,27 +71,27 @@ class TestRead:
             (lambda payload, specs: None, "TypeError: it returned a NoneType, not a PayloadDescription"),
             (
                 lambda payload, specs: PayloadDescription(operators={"conv": 1.5}),
-                "TypeError: operators of a PayloadDescription must be numbers by name",
+                "TypeError: of a PayloadDescription, operators must be numbers by name",
             ),
             (
                 lambda payload, specs: PayloadDescription(target=b"v75"),
-                "TypeError: target and sdk_version of a PayloadDescription are texts, not b'v75'",
+                "TypeError: of a PayloadDescription, target and sdk_version must be texts",
             ),
             (
                 lambda payload, specs: PayloadDescription(needs=["cpu"]),
-                "TypeError: needs of a PayloadDescription must be a list of PayloadNeed",
+                "TypeError: of a PayloadDescription, needs must be a list of PayloadNeed",
             ),
             (
                 lambda payload, specs: PayloadDescription(notes="note"),
-                "TypeError: notes of a PayloadDescription must be texts, not 'note'",
+                "TypeError: of a PayloadDescription, notes must be a list of texts",
             ),
             (
                 lambda payload, specs: PayloadDescription(needs=[PayloadNeed("1 +", reason="x")]),
-                "ValueError: a need is wrong: ",
+                "ProfileError: ",
             ),
             (
                 lambda payload, specs: PayloadDescription(needs=[replace(ARM, found="memory.total")]),
-                "ValueError: a need is wrong: ",
+                "ProfileError: ",
             ),
         ],
     )
@@ -155,7 +155,6 @@ class TestProblems:
             code="payload-mismatch",
             message="forward: the payload of TinyEngine #0 does not fit this device: it is compiled for "
             "arm64, and the device has x86_64",
-            notes=('it needs cpu.arch == "arm64"',),
             help="export the program for this device, or choose another variant for it",
         )
 
@@ -176,7 +175,7 @@ class TestProblems:
     def test_a_need_that_cannot_be_computed(self, program: Any) -> None:
         need = PayloadNeed("1 / memory.total == 1", reason="it is odd")
         (found,) = problems(program(lambda payload, specs: PayloadDescription(needs=[need])), memory_total=0)
-        assert found.message.endswith("it is odd, and 1 / 0 divides by zero")
+        assert found.message.endswith("it is odd, and memory.total is 0")
 
     def test_refused_bytes_and_failures_are_warnings(self, program: Any) -> None:
         (refused,) = problems(program(failing(InvalidPayloadError(cause="it is cut off"))))
@@ -217,7 +216,7 @@ class TestInspect:
             "  payload of TinyEngine #0: 2 conv, 1 relu",
             "  payload of TinyEngine #0: compiled for arm64",
             "  payload of TinyEngine #0: made by tiny 1.0",
-            '  payload of TinyEngine #0: needs cpu.arch == "arm64"',
+            "  payload of TinyEngine #0: it is compiled for arm64",
             "  payload of TinyEngine #0: a note",
         ]
         (delegate,) = inspect_program(loaded).to_jsonable()["methods"][0]["delegates"]
@@ -235,13 +234,6 @@ class TestInspect:
             "notes": ["a note"],
         }
         assert delegate["payload_problem"] is None
-
-    def test_a_long_need_is_its_reason(self, program: Any, capsys: pytest.CaptureFixture[str]) -> None:
-        need = replace(ARM, condition=" || ".join(['cpu.arch == "arm64"'] * 9))
-        loaded = program(lambda payload, specs: PayloadDescription(needs=[need]))
-        assert self.lines(loaded, capsys) == [
-            "  payload of TinyEngine #0: needs what --json shows: it is compiled for arm64"
-        ]
 
     def test_a_failure(self, program: Any, capsys: pytest.CaptureFixture[str]) -> None:
         loaded = program(failing(ValueError("x")))
