@@ -26,7 +26,7 @@ class OpenedProgram:
         program: The verified file.
         installation: The plugins, profiles and project file.
         numpy_memory: What is known of the memory that methods take on the numpy executor, by name; it grows.
-        payloads: What plugins say about the payloads of methods, by name, as `read_payloads` found it.
+        payloads: What plugins say about the payloads of methods, by name, as `payload_readings` found it.
     """
 
     def __init__(self, program: Program, installation: Installation) -> None:

@@ -32,7 +32,7 @@ _HELP = "raise InvalidPayloadError for bytes that it cannot read, else return a 
 
 @record(frozen=True)
 class PayloadReading:
-    """What the plugin of its backend says about one payload.
+    """The result of reading one payload with the plugin of its backend.
 
     Attributes:
         description: The description; None if there is none.
@@ -97,7 +97,7 @@ def _parsed(need: PayloadNeed, registry: FactRegistry) -> tuple[PayloadNeed, Exp
     return need, parse_expression(need.condition, registry, expect=ExpressionType.BOOL), device
 
 
-def read_payloads(program: OpenedProgram, method: str) -> tuple[PayloadReading, ...]:
+def payload_readings(program: OpenedProgram, method: str) -> tuple[PayloadReading, ...]:
     """Return what the installed plugins say about the payloads of a method, each read once."""
     if method not in program.payloads:
         delegates = program.program.plan(method).delegates
@@ -127,7 +127,7 @@ def payload_problems(
         for method in each.method_names if isinstance(each, OpenedProgram) else ():
             assert isinstance(each, OpenedProgram)
             delegates = each.program.plan(method).delegates
-            for index, reading in enumerate(read_payloads(each, method)):
+            for index, reading in enumerate(payload_readings(each, method)):
                 label = f"{method}: the payload of {delegates[index].id} #{index}"
                 yield from _problems(label, reading, facts, severity)
 
