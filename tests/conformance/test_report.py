@@ -100,7 +100,7 @@ class TestDocuments:
         )
         assert (data["distribution"], data["version"], data["executor"]) == ("acme-npu", "2.1", "numpy")
         assert data["etconfig"] == {"version": etconfig.__version__, "plugin_api": 1}
-        assert data["kit"] == {"version": "1.2", "pinned": "1.0"}
+        assert data["kit"] == {"version": "1.1", "pinned": "1.0"}
         assert set(data["host"]) == {"python", "platform", "machine"}
         assert data["results"][3] == {
             "check": "shrinks",

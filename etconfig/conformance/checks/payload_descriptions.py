@@ -13,9 +13,9 @@ from etconfig.conformance.subject.subject import Subject
 @check(
     "payload-described",
     level=2,
-    rests_on=("aot-id-match",),
+    rests_on=("answers",),
     prevents="reports that fail on a damaged program",
-    since="1.2",
+    since="1.1",
     isolated=True,
 )
 def payload_described(subject: Subject) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from etconfig.base.records import record
 
-KIT = "1.2"
+KIT = "1.1"
 """The version of the kit. Checks that a later 1.N adds are advisory for vendors that pin an earlier one."""
 
 LEVELS = {0: "loads", 1: "runs", 2: "isolates and survives", 3: "does everything it declares"}
