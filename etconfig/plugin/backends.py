@@ -69,7 +69,6 @@ def check_spec(entry: EntryPoint, spec: BackendSpec) -> None:
         raise load_error(entry, cause, "give an etconfig.plugin.v1.Capabilities")
     _check_callable(entry, spec.factory, "factory", ())
     _check_callable(entry, spec.recommend, "recommend", ("facts",))
-    _check_callable(entry, spec.describe_payload, "describe_payload", ("payload", "compile_specs"))
     _check_advice(entry, spec.advice)
 
 

@@ -25,8 +25,8 @@ from etconfig.schema.guarded_calls import failing_as
 from etconfig.schema.payload_description import PayloadDescription, PayloadNeed
 from etconfig.schema.spec import BackendSpec
 
-_LIMIT_S = 10.0
-"""The time limit of one description, in seconds."""
+_LIMIT_S, _BYTES_PER_S = 10.0, 50 << 20
+"""The time limit of one description in seconds, and how much of a payload makes it a second longer."""
 _HELP = "raise InvalidPayloadError for bytes that it cannot read, else return a PayloadDescription"
 
 
@@ -80,13 +80,14 @@ def _within_limit(spec: BackendSpec, payload: bytes, compile_specs: CompileSpecs
 
     thread = threading.Thread(target=work, name="etconfig-payload", daemon=True)
     thread.start()
-    thread.join(_LIMIT_S)
+    limit_s = _LIMIT_S + len(payload) / _BYTES_PER_S
+    thread.join(limit_s)
     for error in raised:
         if isinstance(error, KeyboardInterrupt):
             raise RuntimeError("KeyboardInterrupt, though nobody pressed Ctrl-C") from error
         raise error
     if not found:
-        raise TimeoutError(f"it did not finish within {_LIMIT_S:g} s")
+        raise TimeoutError(f"it did not finish within {limit_s:.3g} s")
     return found[0]
 
 

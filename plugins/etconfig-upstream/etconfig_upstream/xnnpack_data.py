@@ -38,6 +38,7 @@ _KINDS = re.findall(
     "BatchMatrixMultiply Concatenate5 ConvTranspose2d ReciprocalSquareRoot Log Gelu Tanh Exp Sin Copy Cos",
 )
 """The kinds of nodes, from the first number of the union `XNodeUnion` on."""
+_MAX_NODES = 1_000_000
 _POINTER_BYTES = 8
 _MAX_RANK = 6
 """XNN_MAX_TENSOR_DIMS."""
@@ -62,9 +63,12 @@ def describe(payload: bytes, compile_specs: object) -> PayloadDescription:
     """Return the nodes of a payload by kind. Raises InvalidPayloadError: it is damaged, or something else."""
     try:
         graph = _graph(payload)
-        kinds = Counter(scalar(payload, node, _UNION_TYPE, "B") for node in tables(payload, graph, _NODES))
+        nodes = islice(tables(payload, graph, _NODES), _MAX_NODES)
+        kinds = Counter(scalar(payload, node, _UNION_TYPE, "B") for node in nodes)
     except struct.error as error:
         raise InvalidPayloadError(cause="it is damaged, or not a payload of XNNPACK") from error
+    if kinds.total() == _MAX_NODES:
+        raise InvalidPayloadError(cause=f"it is damaged: it has {_MAX_NODES} nodes or more")
     names = {kind: _KINDS[kind - 1] if 1 <= kind <= len(_KINDS) else f"node {kind}" for kind in kinds}
     return PayloadDescription(operators={names[kind]: count for kind, count in sorted(kinds.items())})
 

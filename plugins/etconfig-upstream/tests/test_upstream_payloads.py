@@ -63,14 +63,18 @@ def verdicts(description: PayloadDescription, **facts: object) -> list[object]:
     return ["unknown" if isinstance(each, Unknown) else each for each in results]
 
 
+def digits() -> bytes:
+    """Return a payload of XNNPACK."""
+    with etconfig.load_program(DATA / "digits" / "digits_xnnpack.pte") as program:
+        (delegate,) = program.program.plan("forward").delegates
+        return bytes(program.program.delegate_data(delegate))
+
+
 class TestXnnpack:
     """The nodes of XNNPACK's graph are counted by kind."""
 
     def test_the_nodes_of_digits(self) -> None:
-        with etconfig.load_program(DATA / "digits" / "digits_xnnpack.pte") as program:
-            (delegate,) = program.program.plan("forward").delegates
-            payload = bytes(program.program.delegate_data(delegate))
-        found = read("XnnpackBackend", payload).description
+        found = read("XnnpackBackend", digits()).description
         assert found is not None
         assert found.operators == {
             "FullyConnected": 2,
@@ -205,10 +209,7 @@ class TestDamage:
     def test_any_bytes(self, backend: str) -> None:
         chance = random.Random(backend)
         wholes = [stored(name)[0] for name, each in BACKENDS.items() if each == backend]
-        wholes = wholes or [
-            bytes.fromhex(str(CHIPS["SM8650"]["qnn_compile_spec"])),
-            b"\0\0\0\0XH00" + bytes(40),
-        ]
+        wholes = wholes or [digits(), bytes.fromhex(str(CHIPS["SM8650"]["qnn_compile_spec"]))]
         for _ in range(scaled(300)):
             damaged = bytearray(chance.choice(wholes))
             damaged = damaged[: chance.choice((len(damaged), chance.randrange(len(damaged) + 1)))]

@@ -68,6 +68,7 @@ class TestRead:
             (failing(RecursionError("deep")), "RecursionError: deep"),
             (failing(KeyboardInterrupt()), "RuntimeError: KeyboardInterrupt, though nobody pressed Ctrl-C"),
             (lambda payload, specs: sys.exit("bye"), "SystemExit: bye"),
+            (lambda payload: WHOLE, "TypeError: "),
             (lambda payload, specs: None, "TypeError: it returned a NoneType, not a PayloadDescription"),
             (
                 lambda payload, specs: PayloadDescription(operators={"conv": 1.5}),
