@@ -294,7 +294,8 @@ def _described(delegate: DelegateReport) -> Iterator[str]:
     yield ", ".join(f"{count} {name}" for name, count in payload.operators.items())
     yield "" if payload.target is None else f"compiled for {payload.target}"
     yield "" if payload.sdk_version is None else f"made by {payload.sdk_version}"
-    yield from (need.reason for need in payload.needs)
+    compiled_for = f"it is compiled for {payload.target}"  # shown already
+    yield from (need.reason for need in payload.needs if need.reason != compiled_for)
     yield from payload.notes
 
 

@@ -73,7 +73,7 @@ def describe_core_ai(payload: bytes, compile_specs: CompileSpecs) -> PayloadDesc
     except _BAD_BYTES as error:
         raise InvalidPayloadError(cause="it is damaged, or not a manifest of Core AI") from error
     system = " ".join(map(str, filter(None, (platform, first))))
-    target = "any architecture, portable" if is_portable else ", ".join(names)
+    target = "Apple's systems, portable" if is_portable else ", ".join(names)
     where = "beside the program" if packaging.endswith("sidecar") else "in the program's named data"
     needs = [_ON_APPLE]
     if not is_portable and isinstance(platform, str) and platform.isalpha():

@@ -149,7 +149,7 @@ class TestApple:
 
     def test_core_ai_portable(self) -> None:
         found = described("coreai")
-        assert found.target == "any architecture, portable"
+        assert found.target == "Apple's systems, portable"
         assert found.notes == ["the model is in the program's named data"]
         assert verdicts(found, os_name="linux") == [False]
 

@@ -217,7 +217,6 @@ class TestInspect:
             "  payload of TinyEngine #0: 2 conv, 1 relu",
             "  payload of TinyEngine #0: compiled for arm64",
             "  payload of TinyEngine #0: made by tiny 1.0",
-            "  payload of TinyEngine #0: it is compiled for arm64",
             "  payload of TinyEngine #0: a note",
         ]
         (delegate,) = inspect_program(loaded).to_jsonable()["methods"][0]["delegates"]
