@@ -11,6 +11,7 @@ import pytest
 from etconfig_tvm.payload import BACKEND_ID, describe, open_payload
 
 import etconfig
+from etconfig.app.programs.payloads import payload_problems, payload_readings
 from etconfig.base.written_files import FilesOfRun
 from etconfig.conformance import BackendConformance
 from etconfig.plugin.v1 import (
@@ -121,6 +122,15 @@ class TestPayload:
             found = describe(data, CompileSpecs())
             assert (found.target, [each.condition for each in found.needs]) == (envelope.host.triple, needed)
             assert str(found.sdk_version).startswith("apache-tvm 0.27")
+        with etconfig.load_program(program) as loaded:
+            (reading,) = payload_readings(loaded, "forward")
+            assert [*payload_problems(loaded, etconfig.detect_facts())] == []
+            (problem,) = payload_problems(loaded, etconfig.load_device("raspberry-pi/pi-5"))
+        assert reading.problem is None
+        assert problem.message == (
+            f"forward: the payload of TvmBackend #0 does not fit this device: it is compiled for "
+            f"{envelope.host.triple}, and the device has arm64"
+        )
         with pytest.raises(InvalidPayloadError):
             describe(library.read_bytes()[:-9000] + library.read_bytes()[-8000:], CompileSpecs())
 
