@@ -16,6 +16,7 @@ from etconfig.errors import (
     InvalidPayloadError,
     PluginCallError,
     PluginError,
+    ProgramError,
 )
 from etconfig.expression import Expression, ExpressionType, Unknown, parse_expression
 from etconfig.facts.registry import FactRegistry
@@ -59,7 +60,7 @@ def read_payload(
             if not isinstance(found, PayloadDescription):
                 raise TypeError(f"it returned a {type(found).__name__}, not a PayloadDescription")
             return PayloadReading(found, needs=tuple(_parsed(need, registry) for need in found.needs))
-    except PluginCallError as error:
+    except (PluginCallError, ProgramError) as error:
         cause = error.__cause__
         if isinstance(cause, (InvalidPayloadError, DelegateInvalidCompatibilityError)):
             return PayloadReading(problem=f"it cannot be described: {cause.cause}")

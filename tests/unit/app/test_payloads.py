@@ -26,6 +26,7 @@ from etconfig.diagnostics import Diagnostic, Severity
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.sheet import FactSheet
 from etconfig.plugin.v1 import InvalidPayloadError, PayloadDescription, PayloadNeed
+from etconfig.program.program_errors import unreadable
 
 SPEC: Any = tiny_engine.SPEC
 ARM = PayloadNeed('cpu.arch == "arm64"', reason="it is compiled for arm64", found="cpu.arch")
@@ -102,6 +103,11 @@ class TestRead:
         assert found.problem is not None
         start = "describe_payload of plugin 'TinyEngine' (etconfig.backends) failed: "
         assert found.problem.startswith(start + cause)
+
+    def test_an_error_of_a_file_is_the_plugins_too(self) -> None:
+        found = read(failing(unreadable("unreadable-file", "it is a directory")))
+        assert found.is_plugins
+        assert str(found.problem).endswith("it is a directory [unreadable-file]")
 
     def test_a_function_that_hangs_is_left_alone(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(payloads, "_LIMIT_S", 0.01)
