@@ -24,6 +24,7 @@ from etconfig.analysis.program_report import (
 from etconfig.app.installation.installation import Installation
 from etconfig.app.programs.executors import NUMPY, backend_status, executor_report
 from etconfig.app.programs.loaded_program import LoadedProgram
+from etconfig.app.programs.payloads import payload_readings
 from etconfig.base.parameters import check_type
 from etconfig.diagnostics.error_text import error_text
 from etconfig.errors import PluginCallError, PluginError
@@ -149,7 +150,9 @@ def _delegates(
     program: LoadedProgram, plan: ExecutionPlan, calls: Counter[int], runtime: ExecutorReport
 ) -> Iterator[DelegateReport]:
     installed = {*program.installation.backend_ids, *(each.id for each in runtime.backends)}
-    for index, delegate in enumerate(plan.delegates):
+    for index, (delegate, read) in enumerate(
+        zip(plan.delegates, payload_readings(program, plan.name), strict=True)
+    ):
         declared = _compile_specs(program.installation, delegate.id)
         yield DelegateReport(
             backend=delegate.id,
@@ -163,6 +166,8 @@ def _delegates(
                 )
                 for spec in delegate.compile_specs
             ),
+            payload=read.description,
+            payload_problem=read.problem,
         )
 
 

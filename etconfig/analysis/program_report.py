@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -12,6 +12,7 @@ from etconfig.base.records import record
 from etconfig.program.memory_plan import MemoryPlan
 from etconfig.report.has_view import HasView
 from etconfig.report.model import Table, View, count_text
+from etconfig.schema.payload_description import PayloadDescription
 
 
 @record(frozen=True, kw_only=True)
@@ -107,6 +108,8 @@ class DelegateReport:
         payload_bytes: The size of its payload.
         stored: The part of the file that contains the payload: `inline` or `segment`.
         compile_specs: Its compile specs.
+        payload: The contents and the needs of its payload, as its backend's plugin describes them, or None.
+        payload_problem: Why the plugin could not describe it; None if it did, or describes no payloads.
     """
 
     backend: str
@@ -115,6 +118,8 @@ class DelegateReport:
     payload_bytes: int
     stored: str
     compile_specs: tuple[CompileSpecReport, ...]
+    payload: PayloadDescription | None
+    payload_problem: str | None
 
 
 @record(frozen=True, kw_only=True)
@@ -182,10 +187,20 @@ class MethodReport(HasView):
     memory_plan: MemoryPlan
     obstacles: tuple[RunObstacle, ...]
 
+    @property
+    def payload_lines(self) -> tuple[str, ...]:
+        """The descriptions of payloads, as lines."""
+        return tuple(
+            f"payload of {each.backend} #{index}: {line}"
+            for index, each in enumerate(self.delegates)
+            for line in filter(None, _described(each))
+        )
+
     def _view(self) -> View:
         calls = [*self.operators.items(), *((each.backend, each.calls) for each in self.delegates)]
         table = Table(headers=("OPERATOR OR BACKEND", "CALLS"), rows=calls)
-        return View(title=f"{self.name}, {count_text(self.instructions, 'instruction')}", tables=(table,))
+        title = f"{self.name}, {count_text(self.instructions, 'instruction')}"
+        return View(title=title, lines=self.payload_lines, tables=(table,))
 
     def to_jsonable(self) -> dict[str, Any]:
         """The report as plain data; `memory` has the arenas of the memory plan."""
@@ -271,6 +286,17 @@ class ProgramReport(HasView):
             if field.name != "methods"
         }
         return {**data, "methods": [method.to_jsonable() for method in self.methods]}
+
+
+def _described(delegate: DelegateReport) -> Iterator[str]:
+    payload = PayloadDescription() if delegate.payload is None else delegate.payload
+    yield delegate.payload_problem or ""
+    yield ", ".join(f"{count} {name}" for name, count in payload.operators.items())
+    yield "" if payload.target is None else f"compiled for {payload.target}"
+    yield "" if payload.sdk_version is None else f"made by {payload.sdk_version}"
+    compiled_for = f"it is compiled for {payload.target}"  # shown already
+    yield from (need.reason for need in payload.needs if need.reason != compiled_for)
+    yield from payload.notes
 
 
 def _arena_jsonable(memory: MemoryPlan, memory_id: int) -> dict[str, Any]:

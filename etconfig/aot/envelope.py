@@ -28,6 +28,7 @@ from etconfig.aot.engine_range import EngineRange
 from etconfig.aot.host_constraints import HostConstraints
 from etconfig.base.records import record
 from etconfig.errors import DelegateInvalidCompatibilityError, InvalidPayloadError
+from etconfig.schema.payload_description import PayloadDescription
 
 MAGIC = b"ETAP"
 FORMAT_VERSION = 1
@@ -152,6 +153,16 @@ class Envelope:
         if self.engine is not None and engine_version is not None:
             self.engine.check(engine_version)
         self.host.check(host)
+
+    def describe(self, operators: Mapping[str, int] | None = None, *notes: str) -> PayloadDescription:
+        """Return the description of a payload, as `BackendSpec.describe_payload` does."""
+        engine = (
+            None if self.engine is None else " ".join(filter(None, (self.engine.name, self.engine.built)))
+        )
+        needs, texts = self.host.needs(), (self.kind, *notes)
+        return PayloadDescription(
+            operators=operators or {}, target=self.host.triple, sdk_version=engine, needs=needs, notes=texts
+        )
 
     def _description(self) -> dict[str, Any]:
         engine = None if self.engine is None else _without_defaults(vars(self.engine))

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 
 from etconfig.base.records import record
 from etconfig.errors import DelegateInvalidCompatibilityError
 from etconfig.facts.registry import meant_value
+from etconfig.schema.payload_description import PayloadNeed
 
 _FACTS = ("cpu.arch", "os.name", "cpu.features")
 _ABI = "abi"
+_MAX_CASES = 30
+"""The most constraints that are named where a device lacks one: expressions are not nested deeper than 40."""
 _SYSTEMS = {"darwin": "macos", "macosx": "macos", "macos": "macos", "linux": "linux", "windows": "windows"}
 _ABIS = ("gnu", "musl", "msvc", "android")
 """The beginnings of a triple's last part that name a C library."""
@@ -89,6 +93,18 @@ class HostConstraints:
             if found != value:
                 raise self._refusal(f"{name} {value!r}", _shown(name, found))
         self._check_features(facts.get("cpu.features"))
+
+    def needs(self) -> list[PayloadNeed]:
+        """Return the same as a condition on facts, or none; the C library is not a fact."""
+        wanted = {"cpu.arch": self.arch, "os.name": self.os}
+        tests = {f"{name} == {json.dumps(value)}": name for name, value in wanted.items() if value}
+        tests |= {f"{json.dumps(each)} in cpu.features": json.dumps(f"no {each}") for each in self.features}
+        if not tests:
+            return []
+        cases = [f"!({test}) ? {device} : " for test, device in tests.items()][:_MAX_CASES]
+        found = "".join(cases) + '"fewer instructions"'
+        reason = f"it is compiled for {self.triple or 'another processor'}"
+        return [PayloadNeed(" && ".join(tests), reason=reason, found=found)]
 
     def _check_features(self, found: object) -> None:
         if not self.features:

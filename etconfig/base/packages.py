@@ -39,9 +39,9 @@ _ENGINES: Mapping[str, str] = {
 }
 _UPSTREAM = "etconfig-upstream"
 _UPSTREAM_BACKENDS = (
-    *("CoreMLBackend", "CudaBackend", "EnnBackend", "EthosUBackend", "MLXBackend", "MetalBackend"),
-    *("NeuropilotBackend", "NeutronBackend", "OpenvinoBackend", "QnnBackend", "VgfBackend", "VulkanBackend"),
-    "XnnpackBackend",
+    *("CoreAIBackend", "CoreMLBackend", "CudaBackend", "EnnBackend", "EthosUBackend", "MLXBackend"),
+    *("MetalBackend", "NeuropilotBackend", "NeutronBackend", "OpenvinoBackend", "QnnBackend", "VgfBackend"),
+    *("VulkanBackend", "XnnpackBackend"),
 )
 
 BACKEND_PACKAGES: Mapping[str, str] = {**dict.fromkeys(_UPSTREAM_BACKENDS, _UPSTREAM), **_ENGINES}

@@ -141,6 +141,8 @@ CODES: Mapping[str, CodeInfo] = _codes(
     ("unchecked-combinations", "Conditions combine in more ways than validate tries.", "warning"),
     # memory
     ("memory-exceeded", "The instances of a program need more memory than the device has.", "error, warning"),
+    # payloads
+    ("payload-mismatch", "A payload is for another device, or cannot be described.", "error, warning"),
     # budgets
     ("budget-exceeded", "Instances that may run together take more than their budget.", "error, warning"),
     (

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
-from etconfig.base.interrupts import going_on, is_of_signal_handler, may_be_ctrl_c
 from etconfig.base.records import record
-from etconfig.diagnostics.error_text import error_text
-from etconfig.errors import InvalidPayloadError, PluginCallError, ProgramError, UnreadableProgramError
+from etconfig.errors import InvalidPayloadError, PluginCallError, UnreadableProgramError
 from etconfig.memory.need import PARTS, MemoryAmount, MemoryNeed, MemoryOrigin
 from etconfig.program.cursor import Extent
 from etconfig.program.model import (
@@ -28,6 +25,7 @@ from etconfig.program.program_errors import unreadable
 from etconfig.program.shared_state import SHARED_MEMORY_IDS, shared_arena_sizes
 from etconfig.program.source import APART_BYTES, FILE_BLOCK_BYTES
 from etconfig.schema.delegate_memory import DelegateFacts, DelegateMemory
+from etconfig.schema.guarded_calls import failing_as
 from etconfig.schema.options import BackendOptions
 from etconfig.schema.spec import BackendSpec
 
@@ -236,7 +234,7 @@ class _Loading:
             note = f"nothing is known of the memory of {backend}: as much as its payloads is assumed"
             self._notes[note] = None
             return DelegateMemory(held_bytes=facts.stored_bytes), "assumed"
-        with _failing_as(spec, "memory", "return a DelegateMemory"):
+        with failing_as(spec.id, "memory", "return a DelegateMemory"):
             memory = spec.memory(options, facts)
             if not isinstance(memory, DelegateMemory):
                 raise TypeError(f"it returned {memory!r}")
@@ -285,25 +283,9 @@ def _named_sizes(program: Program, delegate: BackendDelegate, spec: BackendSpec 
     """Return the sizes of the named data of a delegate."""
     if spec is None or spec.data_names is None or not program.named_data:
         return {}
-    with _failing_as(spec, "data_names", "return names"):
+    with failing_as(spec.id, "data_names", "return names"):
         names = {*spec.data_names(bytes(program.delegate_data(delegate)))}
     return {name: program.named_data_size(name) or 0 for name in names}
-
-
-@contextmanager
-def _failing_as(spec: BackendSpec, call: str, help: str) -> Iterator[None]:
-    try:
-        with going_on():
-            yield
-    except ProgramError:  # the file cannot be read
-        raise
-    except BaseException as error:  # a plugin must not end its host, by sys.exit() either
-        if may_be_ctrl_c(error) or is_of_signal_handler(error):
-            raise
-        cause = error_text(error)
-        raise PluginCallError(
-            group="etconfig.backends", name=spec.id, call=call, cause=cause, help=help
-        ) from error
 
 
 def _argument_bytes(plan: ExecutionPlan) -> Mapping[int, int]:

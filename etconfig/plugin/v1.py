@@ -82,6 +82,8 @@ _HOME = {
     "OptionError": "errors",
     "OptionTable": "schema.options",
     "OutOfMemoryError": "errors",
+    "PayloadDescription": "schema.payload_description",
+    "PayloadNeed": "schema.payload_description",
     "Processed": "backend",
     "ProgramRequest": "method",
     "Reading": "facts.detecting.detector",
@@ -186,6 +188,7 @@ if TYPE_CHECKING:
     from etconfig.schema.delegate_memory import DelegateFacts, DelegateMemory
     from etconfig.schema.known_keys import KnownKey
     from etconfig.schema.options import BackendOptions, OptionTable, model_validator
+    from etconfig.schema.payload_description import PayloadDescription, PayloadNeed
     from etconfig.schema.spec import Advice, ApiRange, BackendSpec, CompileSpecEncoding, CompileSpecInfo
     from etconfig.schema.tuned_values import TuneRange
     from etconfig.schema.units import Unit
@@ -267,6 +270,8 @@ __all__ = [
     "OptionError",
     "OptionTable",
     "OutOfMemoryError",
+    "PayloadDescription",
+    "PayloadNeed",
     "Processed",
     "ProgramRequest",
     "Reading",

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from etconfig.base.compile_specs import CompileSpecs
     from etconfig.schema.delegate_memory import DelegateFacts, DelegateMemory
     from etconfig.schema.options import BackendOptions
+    from etconfig.schema.payload_description import PayloadDescription
 
 _BACKEND_ID = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
@@ -222,6 +223,10 @@ class BackendSpec:
             `memory(options, delegate)`, from an `etconfig.plugin.v1.DelegateFacts` to an
             `etconfig.plugin.v1.DelegateMemory`. None if nothing is known of it: then as much as the payload
             is assumed. Of a model's file that is damaged, it raises `InvalidPayloadError`.
+        describe_payload: Returns the contents and the needs of a payload, for `inspect` and `validate`:
+            `describe_payload(payload, compile_specs)`, an `etconfig.plugin.v1.PayloadDescription`. Some
+            compilers write the target only into the compile specs. Of bytes that it cannot read, it raises
+            `InvalidPayloadError` or `DelegateInvalidCompatibilityError`. It needs no engine and no device.
         verify_on_device: Returns the reasons why options cannot be used on a device, each a sentence that
             names the options: `verify_on_device(options, facts)`, with the known facts by name.
 
@@ -253,6 +258,7 @@ class BackendSpec:
     memory: Callable[[Any, DelegateFacts], DelegateMemory] | None = None
     read_environment: Callable[[], Mapping[str, Any]] | None = None
     apply: Callable[[Any, Any, frozenset[str]], Mapping[str, str]] | None = None
+    describe_payload: Callable[[bytes, CompileSpecs], PayloadDescription] | None = None
 
     def __post_init__(self) -> None:
         if not _BACKEND_ID.fullmatch(self.id) or len(self.id) > MAX_KEY_LENGTH:

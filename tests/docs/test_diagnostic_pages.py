@@ -45,7 +45,7 @@ GIVEN = {
 }
 """Files that examples use without showing them. The facts of pi5.json are those of this device.
 
-So is coreml.pte, a program that was compiled for the CPU alone.
+So are coreml.pte, a program that was compiled for the CPU alone, and qnn.pte, one for the chip SM8650.
 """
 
 PLUGINS = {
@@ -115,8 +115,9 @@ def place(
     if code == "ignored-kernel-choice":
         entry_points = "[etconfig.executors]\nexecutorch = etconfig_executorch.plugin\n"
         write_distribution(root / "installed", "etconfig_executorch-1.0.dist-info", entry_points)
-    if code == "program-conflict":
-        entry_points = "[etconfig.backends]\nCoreMLBackend = etconfig_upstream.plugin\n"
+    if code in ("program-conflict", "payload-mismatch"):
+        backend = {"program-conflict": "CoreMLBackend"}.get(code, "QnnBackend")
+        entry_points = f"[etconfig.backends]\n{backend} = etconfig_upstream.plugin\n"
         write_distribution(root / "installed", "etconfig_upstream-1.0.dist-info", entry_points)
     installed = [str(root / "installed"), *fixtures]
     directory = root / "here"
@@ -125,6 +126,9 @@ def place(
         (directory / name).symlink_to(path)
     specs = {"compute_units": b"cpu_only"}
     (directory / "coreml.pte").write_bytes(delegating_program("CoreMLBackend", specs=specs))
+    chips = json.loads((DATA / "payloads" / "qnn.json").read_text("utf-8"))
+    specs = {"qnn_compile_spec": bytes.fromhex(chips["SM8650"]["qnn_compile_spec"])}
+    (directory / "qnn.pte").write_bytes(delegating_program("QnnBackend", specs=specs))
 
     def recorded(diagnostic: Diagnostic, style: Style = plain) -> str:
         shown.append(diagnostic)

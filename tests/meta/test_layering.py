@@ -50,7 +50,7 @@ ROOMS: dict[str, set[str]] = {
     # the worker that forks the processes of checks imports these ahead of time
     | {"numpy_executor", "kernels", "wire"},
     "analysis": BOTTOM
-    | {"app", "resolver", "profile", "facts", "plugin"}
+    | {"app", "resolver", "profile", "facts", "plugin", "schema"}
     | {"method", "tracing", "kernel", "program", "memory"},
     "measuring": BOTTOM
     | {"analysis", "app", "resolver", "schema", "facts", "models"}
@@ -152,6 +152,7 @@ CONTRACTS = {
     "etconfig.schema.consumption",
     "etconfig.schema.declaration",
     "etconfig.schema.delegate_memory",
+    "etconfig.schema.payload_description",
     "etconfig.schema.known_keys",
     "etconfig.schema.options",
     "etconfig.schema.spec",

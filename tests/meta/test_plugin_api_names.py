@@ -19,7 +19,7 @@ Advice Allocator ApiRange Applies Availability Backend BackendOptions BackendReq
     KernelsContribution KernelsRequest Le Len LoweringRequest Lt MethodRequest MissingOperatorError
     ModelInput ModelRunner
     MultipleOf NativeCall NativeRun Observable Observed OptionChanges OptionError OptionTable OutOfMemoryError
-    Processed ProgramRequest Reading RunnableMethod Unobservable
+    PayloadDescription PayloadNeed Processed ProgramRequest Reading RunnableMethod Unobservable
     RuntimeFailedError ScalarType Scope System Tracer Unit UnsafeProgramError UpdateContext Value Volatility
     Wire WireOption cache_key hookimpl model_validator option wire_options write_own_file
     EngineRange Envelope HostConstraints InvalidPayloadError KnownKey TuneRange open_envelope

@@ -26,12 +26,14 @@ class OpenedProgram:
         program: The verified file.
         installation: The plugins, profiles and project file.
         numpy_memory: What is known of the memory that methods take on the numpy executor, by name; it grows.
+        payloads: What plugins say about the payloads of methods, by name, as `payload_readings` found it.
     """
 
     def __init__(self, program: Program, installation: Installation) -> None:
         self.program = program
         self.installation = installation
         self.numpy_memory: dict[str, Mapping[str, Any]] = {}
+        self.payloads: dict[str, tuple[Any, ...]] = {}
 
     @property
     def method_names(self) -> tuple[str, ...]:

@@ -427,8 +427,10 @@ def _unresolvable(
         yield from verify_on_device(resolution, grounds.facts.values)
         if program is not None:
             from etconfig.app.programs.memory_needs import memory_problems  # reads programs
+            from etconfig.app.programs.payloads import payload_problems
 
             yield from memory_problems(program, resolution)
+            yield from payload_problems(program, resolution.facts)
 
 
 @_check("a right form", "no device", rests_on=_settings)

@@ -34,7 +34,13 @@ if TYPE_CHECKING:
 
 
 _NEEDS_DEVICE = frozenset(
-    {"memory-exceeded", "no-model-variant", "undecided-condition", "unknown-fact-value"}
+    {
+        "memory-exceeded",
+        "no-model-variant",
+        "payload-mismatch",
+        "undecided-condition",
+        "unknown-fact-value",
+    }
 )
 _NEEDS_PROGRAM = frozenset(
     {"not-delegated", "option-conflict", "process-scope-conflict", "program-conflict", "unknown-method"}

@@ -68,6 +68,8 @@ def _print_method(method: MethodReport, executor: str) -> None:
             print_table(headers, rows)
     if method.delegates:
         _print_delegates(method.delegates)
+    for line in method.payload_lines:
+        show(f"  {line}")
     if method.external_tensors:
         print_table(
             ("  EXTERNAL TENSOR", "TYPE", "FILE"),

@@ -19,6 +19,7 @@ from etconfig.conformance.checks import (
     option_evidence,
     option_schema,
     payload,
+    payload_descriptions,
     plugin_contract,
     resources,
     shapes,
@@ -43,6 +44,7 @@ TOPICS = (
     side_by_side,
     no_globals,
     payload,
+    payload_descriptions,
     init_arguments,
 )
 """The modules in the order of the report; in a module, checks have the order of their definitions."""

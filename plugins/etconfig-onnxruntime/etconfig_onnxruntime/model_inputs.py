@@ -43,8 +43,8 @@ def named_dimensions(model: bytes) -> list[Dimension] | None:
     try:
         return [
             found
-            for each in _inside(memoryview(model), (_GRAPH, _INPUT))
-            for axis, dim in enumerate(_inside(each, _WAY_TO_DIMS))
+            for each in inside(memoryview(model), (_GRAPH, _INPUT))
+            for axis, dim in enumerate(inside(each, _WAY_TO_DIMS))
             if (
                 found := Dimension(_text(each, _NAME), axis, _text(dim, _DIM_PARAM), _text(dim, _DENOTATION))
             )[2:]
@@ -59,7 +59,7 @@ def convolution_share(model: memoryview) -> float:
     weights: dict[bytes, int] = {}
     convolved: set[bytes] = set()
     try:
-        for graph in _inside(model, (_GRAPH,)):
+        for graph in inside(model, (_GRAPH,)):
             for field, value in _fields(graph):
                 if field == _INITIALIZER:
                     weights[_bytes(value, _INITIALIZER_NAME)] = len(value)
@@ -78,11 +78,11 @@ def argument_bytes(model: memoryview) -> int:
         ValueError: the bytes are not a whole model, or a size is absurd.
     """
     try:
-        graphs = [*_inside(model, (_GRAPH,))]
-        stored = {_bytes(each, _INITIALIZER_NAME) for each in _inside(model, (_GRAPH, _INITIALIZER))}
-        values = [each for field in (_INPUT, _OUTPUT) for each in _inside(model, (_GRAPH, field))]
+        graphs = [*inside(model, (_GRAPH,))]
+        stored = {_bytes(each, _INITIALIZER_NAME) for each in inside(model, (_GRAPH, _INITIALIZER))}
+        values = [each for field in (_INPUT, _OUTPUT) for each in inside(model, (_GRAPH, field))]
         given = (each for each in values if _bytes(each, _NAME) not in stored)
-        found = sum(_tensor_bytes(each) for one in given for each in _inside(one, (_TYPE, _TENSOR)))
+        found = sum(_tensor_bytes(each) for one in given for each in inside(one, (_TYPE, _TENSOR)))
     except (ValueError, IndexError):
         raise ValueError(_NOT_A_MODEL) from None
     if not graphs:
@@ -93,7 +93,7 @@ def argument_bytes(model: memoryview) -> int:
 def data_files(model: memoryview) -> set[str]:
     """Return the files beside a model that have weights of it. Raises ValueError: it is not a whole model."""
     try:
-        entries = [*_inside(model, (_GRAPH, _INITIALIZER, _EXTERNAL))]
+        entries = [*inside(model, (_GRAPH, _INITIALIZER, _EXTERNAL))]
         return {_text(each, 2) for each in entries if _text(each, 1) == "location"}
     except (ValueError, IndexError):
         raise ValueError(_NOT_A_MODEL) from None
@@ -101,7 +101,7 @@ def data_files(model: memoryview) -> set[str]:
 
 def _tensor_bytes(tensor: memoryview) -> int:
     total = _ITEM_BYTES.get(_number(tensor, _ELEMENT), 1)
-    for dim in _inside(tensor, (_SHAPE, _DIM)):
+    for dim in inside(tensor, (_SHAPE, _DIM)):
         size = _number(dim, _DIM_VALUE)
         total *= max(1, size) if size < _NEGATIVE else 1
         if total > _MOST_BYTES:
@@ -109,27 +109,28 @@ def _tensor_bytes(tensor: memoryview) -> int:
     return total
 
 
-def _inside(data: memoryview, way: tuple[int, ...]) -> Iterator[memoryview]:
+def inside(data: memoryview, way: tuple[int, ...]) -> Iterator[memoryview]:
+    """Yield the bytes at the end of a way through messages, by the numbers of their fields."""
     if not way:
         yield data
         return
     for field, value in _fields(data):
         if field == way[0]:
-            yield from _inside(value, way[1:])
+            yield from inside(value, way[1:])
 
 
 def _fields(data: memoryview) -> Iterator[tuple[int, memoryview]]:
-    """Yield the number and the bytes of each field that has a length. Raises as `_every_field`."""
-    return ((number, value) for number, value in _every_field(data) if not isinstance(value, int))
+    """Yield the number and the bytes of each field that has a length. Raises as `every_field`."""
+    return ((number, value) for number, value in every_field(data) if not isinstance(value, int))
 
 
 def _number(data: memoryview, wanted: int) -> int:
     """Return a number inside of a message; 0 without one."""
-    found = (value for number, value in _every_field(data) if number == wanted and isinstance(value, int))
+    found = (value for number, value in every_field(data) if number == wanted and isinstance(value, int))
     return next(found, 0)
 
 
-def _every_field(data: memoryview) -> Iterator[tuple[int, memoryview | int]]:
+def every_field(data: memoryview) -> Iterator[tuple[int, memoryview | int]]:
     """Yield the number of each field, and its bytes or number. Raises ValueError, IndexError."""
     at = 0
     while at < len(data):

@@ -12,8 +12,10 @@ from etconfig.plugin.v1 import (
     BackendRequest,
     BackendSpec,
     Capabilities,
+    CompileSpecs,
     DelegateFacts,
     DelegateMemory,
+    PayloadDescription,
     hookimpl,
 )
 from etconfig_onnxruntime.errors import BACKEND_ID
@@ -94,6 +96,13 @@ def memory(options: OnnxRuntimeOptions, delegate: DelegateFacts) -> DelegateMemo
     return session_memory(options, delegate)
 
 
+def describe_payload(payload: bytes, compile_specs: CompileSpecs) -> PayloadDescription:
+    """Return the operators and versions of a model; see `etconfig_onnxruntime.contents`."""
+    from etconfig_onnxruntime.contents import describe
+
+    return describe(payload, compile_specs)
+
+
 def absent_on_device(options: OnnxRuntimeOptions, facts: Mapping[str, object]) -> Iterator[str]:
     """Yield the providers of the options that the ONNX Runtime of a device does not have."""
     available = facts.get("onnxruntime.providers")
@@ -147,6 +156,7 @@ SPEC = BackendSpec(
     model_files=(".onnx", ".ort"),
     verify_on_device=absent_on_device,
     memory=memory,
+    describe_payload=describe_payload,
     environment={
         "ORT_LOAD_CONFIG_FROM_MODEL": "With `1`, sessions take their options from the model: etconfig then "
         "builds none.",

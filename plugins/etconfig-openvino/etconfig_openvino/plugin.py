@@ -15,6 +15,7 @@ from etconfig.plugin.v1 import (
     DelegateFacts,
     DelegateMemory,
     EffectiveOption,
+    PayloadDescription,
     hookimpl,
 )
 from etconfig_openvino.declared import CAPABILITIES, COMPILE_SPECS
@@ -89,6 +90,13 @@ def memory(options: OpenvinoOptions, delegate: DelegateFacts) -> DelegateMemory:
     return model_memory(delegate)
 
 
+def describe_payload(payload: bytes, compile_specs: CompileSpecs) -> PayloadDescription:
+    """Return what can be read of a payload or a file; see `etconfig_openvino.contents`."""
+    from etconfig_openvino.contents import describe
+
+    return describe(payload, compile_specs)
+
+
 def absent_on_device(options: OpenvinoOptions, facts: Mapping[str, object]) -> Iterator[str]:
     """Yield the devices of the options that the OpenVINO of a machine does not find."""
     from etconfig_openvino.devices import is_same, parse_device
@@ -140,6 +148,7 @@ SPEC = BackendSpec(
     model_files=(".xml", ".onnx", ".tflite", ".pb", ".pdmodel"),
     verify_on_device=absent_on_device,
     memory=memory,
+    describe_payload=describe_payload,
 )
 
 

@@ -35,6 +35,7 @@ import json
 import math
 import struct
 import zlib
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
@@ -112,6 +113,19 @@ def decode_graph(data: memoryview, named_data: Mapping[str, memoryview] | None =
         ]
     constants_at = text_end + -text_end % ALIGNMENT_BYTES
     return _GraphReader(header).read(data[constants_at:], named_data or {})
+
+
+def operators_of(data: memoryview) -> dict[str, int]:
+    """Return the number of operations of a payload by name, without reading its constants.
+
+    Raises:
+        PayloadError, DelegateInvalidCompatibilityError: as from `decode_graph`.
+    """
+    _, text_bytes = _check_envelope(data)
+    operations = _list(_parse_json(data[_FIXED_BYTES : _FIXED_BYTES + text_bytes]), "operations")
+    if not all(isinstance(each, dict) and isinstance(each.get("name"), str) for each in operations):
+        raise InvalidGraphError("operations must be objects with a name")
+    return dict(sorted(Counter(each["name"] for each in operations).items()))
 
 
 def _check_envelope(data: memoryview) -> tuple[int, int]:

@@ -15,8 +15,11 @@ from etconfig.plugin.v1 import (
     Backend,
     BackendRequest,
     BackendSpec,
+    CompileSpecs,
     DelegateFacts,
     DelegateMemory,
+    InvalidPayloadError,
+    PayloadDescription,
     hookimpl,
 )
 from etconfig_reference.declared import CAPABILITIES, COMPILE_SPECS, NPU_VARIABLE
@@ -44,6 +47,22 @@ def npu_memory(options: ReferenceNpuOptions, delegate: DelegateFacts) -> Delegat
     from etconfig_reference import memory
 
     return memory.npu_memory(options, delegate)
+
+
+def describe_payload(payload: bytes, compile_specs: CompileSpecs) -> PayloadDescription:
+    """Return the operations of a payload, which runs on any device.
+
+    Raises:
+        InvalidPayloadError: it is damaged, or another plugin's.
+        DelegateInvalidCompatibilityError: its format has another version.
+    """
+    from etconfig_reference.errors import PayloadError
+    from etconfig_reference.payload import operators_of
+
+    try:
+        return PayloadDescription(operators=operators_of(memoryview(payload)))
+    except PayloadError as error:
+        raise InvalidPayloadError(cause=str(error)) from error
 
 
 def make_npu_backend() -> Backend[Any, Any]:
@@ -75,6 +94,7 @@ SPECS: Mapping[str, BackendSpec] = {
             capabilities=CAPABILITIES["ReferenceCpuBackend"],
             advice=CPU_ADVICE,
             memory=cpu_memory,
+            describe_payload=describe_payload,
         ),
         BackendSpec(
             id="ReferenceNpuBackend",
@@ -86,6 +106,7 @@ SPECS: Mapping[str, BackendSpec] = {
             environment={NPU_VARIABLE: "`off` makes the simulated device unavailable; `on` is the default."},
             capabilities=CAPABILITIES["ReferenceNpuBackend"],
             memory=npu_memory,
+            describe_payload=describe_payload,
         ),
     )
 }

@@ -69,7 +69,7 @@ def check_kind(file: BinaryIO, path: Path, arch: str | None) -> None:
     header = _header(file, path)
     if header[:4] in _MAGICS:
         return
-    machine = _machine_of(header)
+    machine = machine_of(header)
     if machine is None:
         raise LibraryError(library=str(path), reason=_NO_LIBRARY, help="give what `export_library` wrote")
     if arch is not None and machine != arch:
@@ -106,7 +106,7 @@ def _header(file: BinaryIO, path: Path) -> bytes:
     return file.read(_HEADER_BYTES)
 
 
-def _machine_of(header: bytes) -> str | None:
+def machine_of(header: bytes) -> str | None:
     """Return the architecture of a shared library for Linux, or None if it is something else."""
     if header[:4] != _ELF or len(header) < _MACHINE_END:
         return None
@@ -120,7 +120,7 @@ def _problem(header: bytes) -> str | None:
         name = _MAGICS[header[:4]]
         matches = name == {"Darwin": "macOS"}.get(system, system)
         return None if matches else f"it is a library for {name}, and this is {system}"
-    machine = _machine_of(header)
+    machine = machine_of(header)
     if machine is None:
         return _NO_LIBRARY
     if system != "Linux":

@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from etconfig.plugin.v1 import CompileSpecEncoding, CompileSpecInfo, Envelope
+from io import BytesIO
+from pathlib import Path
+
+from etconfig.plugin.v1 import (
+    CompileSpecEncoding,
+    CompileSpecInfo,
+    CompileSpecs,
+    Envelope,
+    HostConstraints,
+    InvalidPayloadError,
+    LibraryError,
+    PayloadDescription,
+)
 
 BACKEND_ID = "TvmBackend"
 TARGET_SPEC, SETTINGS_SPEC = "target", "settings"
@@ -13,7 +25,8 @@ VERSION = 1
 ENGINE = "apache-tvm"
 OLDEST_ENGINE, FIRST_UNKNOWN_ENGINE = "0.27", "0.28"
 """The versions that read such a library: the format of its code changes with each minor version."""
-
+_ENVELOPE_MAGIC = b"ETAP"
+_HEADER_BYTES = 64
 
 COMPILE_SPECS = {
     TARGET_SPEC: CompileSpecInfo(
@@ -41,3 +54,30 @@ def open_payload(data: memoryview, engine_version: str | None) -> memoryview:
     envelope, library = Envelope.read(data)
     envelope.check(backend_id=BACKEND_ID, kind=KIND, versions=(VERSION,), engine_version=engine_version)
     return library
+
+
+def describe(payload: bytes, compile_specs: CompileSpecs) -> PayloadDescription:
+    """Return the target of a library, which is machine code: its operators are not known.
+
+    A library of `export_library` has its description at its end, see `etconfig_tvm.seal`, or only its header.
+
+    Raises:
+        InvalidPayloadError: it is damaged, or not a library.
+        DelegateInvalidCompatibilityError: it is in an envelope of another version.
+    """
+    from etconfig_tvm.library_file import machine_of
+    from etconfig_tvm.seal import read_seal
+
+    if payload.startswith(_ENVELOPE_MAGIC):
+        return Envelope.read(payload)[0].describe()
+    try:
+        sealed = read_seal(BytesIO(payload), Path("library"))
+    except LibraryError as error:
+        raise InvalidPayloadError(cause=error.reason) from error
+    if sealed is not None:
+        return sealed.describe()
+    machine = machine_of(payload[:_HEADER_BYTES])
+    if machine is None:
+        raise InvalidPayloadError(cause="it is not a shared library for Linux or Android, nor in an envelope")
+    needs = HostConstraints(arch=machine, triple=machine).needs()
+    return PayloadDescription(target=machine, needs=needs, notes=["it does not say which TVM compiled it"])

@@ -18,7 +18,7 @@ from etconfig.plugin.v1 import (
     hookimpl,
 )
 from etconfig_tvm.options import TvmOptions
-from etconfig_tvm.payload import BACKEND_ID, COMPILE_SPECS
+from etconfig_tvm.payload import BACKEND_ID, COMPILE_SPECS, describe
 
 _API = ApiRange(min=1, built=1)
 
@@ -114,6 +114,7 @@ SPEC = BackendSpec(
     engine=("apache-tvm",),
     runner=runner,
     model_files=(".so",),
+    describe_payload=describe,
 )
 
 

@@ -8,16 +8,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from etconfig_tvm.payload import BACKEND_ID, open_payload
+from etconfig_tvm.payload import BACKEND_ID, describe, open_payload
 
 import etconfig
+from etconfig.app.programs.payloads import payload_problems, payload_readings
 from etconfig.base.written_files import FilesOfRun
 from etconfig.conformance import BackendConformance
 from etconfig.plugin.v1 import (
+    CompileSpecs,
     DelegateError,
     DelegateInvalidCompatibilityError,
     Envelope,
     EtconfigError,
+    InvalidPayloadError,
 )
 
 pytestmark = [pytest.mark.engines, pytest.mark.filterwarnings("ignore")]
@@ -111,6 +114,25 @@ class TestPayload:
         )
         assert envelope.host.features
         assert bytes(library[:4]) == b"\x7fELF"
+
+    def test_payload_and_file_say_what_they_need(self, program: Path, library: Path) -> None:
+        envelope, _ = Envelope.read(_find_payload(program))
+        needed = [each.condition for each in envelope.host.needs()]
+        for data in (_find_payload(program), library.read_bytes()):
+            found = describe(data, CompileSpecs())
+            assert (found.target, [each.condition for each in found.needs]) == (envelope.host.triple, needed)
+            assert str(found.sdk_version).startswith("apache-tvm 0.27")
+        with etconfig.load_program(program) as loaded:
+            (reading,) = payload_readings(loaded, "forward")
+            assert [*payload_problems(loaded, etconfig.detect_facts())] == []
+            (problem,) = payload_problems(loaded, etconfig.load_device("raspberry-pi/pi-5"))
+        assert reading.problem is None
+        assert problem.message == (
+            f"forward: the payload of TvmBackend #0 does not fit this device: it is compiled for "
+            f"{envelope.host.triple}, and the device has arm64"
+        )
+        with pytest.raises(InvalidPayloadError):
+            describe(library.read_bytes()[:-9000] + library.read_bytes()[-8000:], CompileSpecs())
 
     def test_every_damaged_byte_of_a_sample_is_refused(self, program: Path) -> None:
         payload = bytearray(_find_payload(program))

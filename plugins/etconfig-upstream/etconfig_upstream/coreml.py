@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from etconfig.plugin.v1 import BackendOptions, BackendSpec, option
 from etconfig_upstream.api import API, specs
+from etconfig_upstream.apple_payloads import describe_core_ml
 
 _COMPUTE_UNITS = "compute_units"
 
@@ -56,4 +57,5 @@ SPEC = BackendSpec(
         compute_units=("utf-8", "The processors that may run the model; the option compute_unit replaces it.")
     ),
     from_program=from_program,
+    describe_payload=describe_core_ml,
 )

@@ -41,7 +41,6 @@ _BACKEND_CLASS = re.compile(r"^class (\w+)\((?:[\w.]+, )*BackendDetails\):", re.
 _LIBRARY_NAME = "libexecutorch_backend_*"
 
 WITHOUT_SCHEMA: Mapping[str, str] = {
-    "CoreAIBackend": "its runtime reads no options",
     "NativeBackend": "its runtime reads no options",
     "TOSABackend": "it is a step on the way to EthosUBackend and VgfBackend",
     "ExampleBackend": "it is an example",

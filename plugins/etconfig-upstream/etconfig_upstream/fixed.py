@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 from etconfig.plugin.v1 import BackendSpec
 from etconfig_upstream.api import API, NoOptions, specs
+from etconfig_upstream.apple_payloads import describe_core_ai
+from etconfig_upstream.ethosu_payload import describe as describe_ethosu
 
 SPECS: Mapping[str, BackendSpec] = {
     spec.id: spec
@@ -47,6 +49,15 @@ SPECS: Mapping[str, BackendSpec] = {
                     **{f"ethosu__pmu_event{n}": ("uint32", f"The event of counter {n}.") for n in range(8)}
                 ),
             },
+            describe_payload=describe_ethosu,
+        ),
+        # Source: backends/apple/coreai, which has no runtime in 1.5.1
+        BackendSpec(
+            id="CoreAIBackend",
+            doc="Core AI on Apple devices.",
+            options=NoOptions,
+            api=API,
+            describe_payload=describe_core_ai,
         ),
         # Source: backends/arm/runtime
         BackendSpec(

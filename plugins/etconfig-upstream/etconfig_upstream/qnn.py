@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from etconfig.plugin.v1 import Advice, BackendOptions, BackendSpec, Ge, Wire, option
 from etconfig_upstream.api import API, specs
+from etconfig_upstream.qnn_payload import describe
 
 LOW_BATTERY = 0.2
 """The battery level below which the recommendation is to save power."""
@@ -156,4 +157,5 @@ SPEC = BackendSpec(
         qnn_compile_spec=("bytes", "A FlatBuffer with the chip, the kind of accelerator and its settings.")
     ),
     advice=ADVICE,
+    describe_payload=describe,
 )

@@ -19,7 +19,7 @@ from etconfig.plugin.v1 import (
     option,
 )
 from etconfig_upstream.api import API
-from etconfig_upstream.xnnpack_data import data_names, value_sizes
+from etconfig_upstream.xnnpack_data import data_names, describe, value_sizes
 
 
 class WorkspaceSharing(enum.Enum):
@@ -131,6 +131,7 @@ SPEC = BackendSpec(
     ),
     advice=ADVICE,
     data_names=data_names,
+    describe_payload=describe,
     engine=("executorch",),
     memory=memory,
 )

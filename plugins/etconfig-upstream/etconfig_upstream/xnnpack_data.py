@@ -1,4 +1,4 @@
-"""The names of the weights that a payload of XNNPACK leaves to data files, and the memory of its values.
+"""The nodes of a payload of XNNPACK, the names of weights in data files, and the memory of its values.
 
 Source: backends/xnnpack/runtime/XNNHeader.h, backends/xnnpack/serialization/schema.fbs.
 """
@@ -6,9 +6,14 @@ Source: backends/xnnpack/runtime/XNNHeader.h, backends/xnnpack/serialization/sch
 from __future__ import annotations
 
 import math
+import re
 import struct
+from collections import Counter
 from collections.abc import Iterator
 from itertools import islice, pairwise
+
+from etconfig.plugin.v1 import InvalidPayloadError, PayloadDescription
+from etconfig_upstream.flatbuffers import items, number, root, scalar, tables, target, text
 
 _MAGIC = b"XH00"
 _MAGIC_AT, _OFFSET_AT = 4, 10
@@ -24,6 +29,16 @@ _ITEM_BYTES = {1: 4, 2: 2, 5: 4, 7: 4, 12: 4, 13: 4, 14: 2}
 """The size of an element by the number of its datatype; of others one byte."""
 _CONVOLUTION, _DEPTHWISE = 7, 13
 _KERNEL_HEIGHT, _KERNEL_WIDTH, _STRIDE_WIDTH, _OUTPUT = 4, 5, 7, 18
+_KINDS = re.findall(
+    r"\w+",
+    "Add FullyConnected Softmax Sigmoid StaticTranspose Clamp Conv2d Div StaticResizeBilinear2D "
+    "StaticConstantPad AvgPooling2d Minimum DepthwiseConv2d MaxPooling2d Multiply Subtract Floor Convert "
+    "GlobalAvgPooling2d StaticReshape ArgMaxPooling2d SquareRoot Ceiling Hardswish LeakyReLU Maximum Negate "
+    "Square ELU Abs PReLU Concatenate2 Concatenate3 Concatenate4 StaticSlice ScaledDotProductAttention "
+    "BatchMatrixMultiply Concatenate5 ConvTranspose2d ReciprocalSquareRoot Log Gelu Tanh Exp Sin Copy Cos",
+)
+"""The kinds of nodes, from the first number of the union `XNodeUnion` on."""
+_MAX_NODES = 1_000_000
 _POINTER_BYTES = 8
 _MAX_RANK = 6
 """XNN_MAX_TENSOR_DIMS."""
@@ -39,11 +54,23 @@ def data_names(payload: bytes) -> list[str]:
 
 def _names(payload: bytes) -> Iterator[str]:
     for table in _tables(payload, _CONSTANT_DATA):
-        text = _field(payload, table, _NAMED_KEY)
-        if text is not None:
-            name = payload[text + 4 : text + 4 + _number("I", payload, text)].decode()
-            if name:
-                yield name
+        name = text(payload, table, _NAMED_KEY)
+        if name:
+            yield name
+
+
+def describe(payload: bytes, compile_specs: object) -> PayloadDescription:
+    """Return the nodes of a payload by kind. Raises InvalidPayloadError: it is damaged, or something else."""
+    try:
+        graph = _graph(payload)
+        nodes = islice(tables(payload, graph, _NODES), _MAX_NODES)
+        kinds = Counter(scalar(payload, node, _UNION_TYPE, "B") for node in nodes)
+    except struct.error as error:
+        raise InvalidPayloadError(cause="it is damaged, or not a payload of XNNPACK") from error
+    if kinds.total() == _MAX_NODES:
+        raise InvalidPayloadError(cause=f"it is damaged: it has {_MAX_NODES} nodes or more")
+    names = {kind: _KINDS[kind - 1] if 1 <= kind <= len(_KINDS) else f"node {kind}" for kind in kinds}
+    return PayloadDescription(operators={names[kind]: count for kind, count in sorted(kinds.items())})
 
 
 def value_sizes(payload: bytes) -> tuple[int, int]:
@@ -65,25 +92,25 @@ def value_sizes(payload: bytes) -> tuple[int, int]:
 def _values(payload: bytes) -> Iterator[tuple[int, tuple[list[int], int, bool]]]:
     """Yield for each value its id, its sizes, its bytes, and whether it lies between operations."""
     for table in _tables(payload, _VALUES):
-        kind, value = _scalar(payload, table, _UNION_TYPE, "B"), _field(payload, table, _UNION)
-        value = _field(payload, value, 0) if kind == _QUANTIZED and value is not None else value
+        kind, value = scalar(payload, table, _UNION_TYPE, "B"), target(payload, table, _UNION)
+        value = target(payload, value, 0) if kind == _QUANTIZED and value is not None else value
         if kind in (_TENSOR, _QUANTIZED) and value is not None:
-            dims = _field(payload, value, _DIMS)
-            sizes = [] if dims is None else [*islice(_items(payload, dims), _MAX_RANK)]
-            item_bytes = _ITEM_BYTES.get(_scalar(payload, value, _DATATYPE, "h"), 1)
-            is_constant = _scalar(payload, value, _CONSTANT, "I") != 0
-            is_between = not is_constant and not _scalar(payload, value, _FLAGS, "I") & _EXTERNAL
-            yield _scalar(payload, value, _ID, "I"), (sizes, math.prod(sizes) * item_bytes, is_between)
+            dims = target(payload, value, _DIMS)
+            sizes = [] if dims is None else [*islice(items(payload, dims), _MAX_RANK)]
+            item_bytes = _ITEM_BYTES.get(scalar(payload, value, _DATATYPE, "h"), 1)
+            is_constant = scalar(payload, value, _CONSTANT, "I") != 0
+            is_between = not is_constant and not scalar(payload, value, _FLAGS, "I") & _EXTERNAL
+            yield scalar(payload, value, _ID, "I"), (sizes, math.prod(sizes) * item_bytes, is_between)
 
 
 def _pointer_bytes(payload: bytes, sizes: dict[int, list[int]]) -> Iterator[int]:
     """Yield the bytes of the pointers of each convolution. Source: XNNPACK, src/indirection.c."""
     for table in _tables(payload, _NODES):
-        kind, node = _scalar(payload, table, _UNION_TYPE, "B"), _field(payload, table, _UNION)
+        kind, node = scalar(payload, table, _UNION_TYPE, "B"), target(payload, table, _UNION)
         if kind not in (_CONVOLUTION, _DEPTHWISE) or node is None:
             continue
         high, wide, stride, output = (
-            _scalar(payload, node, number, "I")
+            scalar(payload, node, number, "I")
             for number in (_KERNEL_HEIGHT, _KERNEL_WIDTH, _STRIDE_WIDTH, _OUTPUT)
         )
         _, rows, columns, *_ = [*sizes.get(output, []), 0, 0, 0]  # images lie channels last
@@ -93,45 +120,14 @@ def _pointer_bytes(payload: bytes, sizes: dict[int, list[int]]) -> Iterator[int]
             yield _POINTER_BYTES * rows * columns * high * wide
 
 
-def _tables(payload: bytes, number: int) -> Iterator[int]:
-    """Yield the places of the tables in a vector of the graph."""
+def _tables(payload: bytes, field: int) -> Iterator[int]:
+    """Yield the places of the tables in a vector of the graph; none of another payload."""
+    if payload[_MAGIC_AT : _MAGIC_AT + len(_MAGIC)] == _MAGIC:
+        yield from tables(payload, _graph(payload), field)
+
+
+def _graph(payload: bytes) -> int:
+    """Return the place of the graph. Raises struct.error: it is not there."""
     if payload[_MAGIC_AT : _MAGIC_AT + len(_MAGIC)] != _MAGIC:
-        return
-    start = _number("I", payload, _OFFSET_AT)
-    vector = _field(payload, start + _number("I", payload, start), number)
-    if vector is not None:
-        for index, offset in enumerate(_items(payload, vector)):
-            yield vector + 4 + 4 * index + offset
-
-
-def _items(payload: bytes, vector: int) -> Iterator[int]:
-    """Yield the numbers of a vector, at most as many as fit into the payload."""
-    for index in range(min(_number("I", payload, vector), len(payload) // 4)):
-        yield _number("I", payload, vector + 4 + 4 * index)
-
-
-def _field(payload: bytes, table: int, number: int) -> int | None:
-    """Return the place of what a field of a table refers to; None if the table does not have it."""
-    place = _place(payload, table, number)
-    return None if place is None else place + _number("I", payload, place)
-
-
-def _scalar(payload: bytes, table: int, number: int, kind: str) -> int:
-    """Return a number in a table, by default 0."""
-    place = _place(payload, table, number)
-    return 0 if place is None else _number(kind, payload, place)
-
-
-def _place(payload: bytes, table: int, number: int) -> int | None:
-    layout = table - _number("i", payload, table)
-    if 4 + 2 * number >= _number("H", payload, layout):
-        return None
-    offset = _number("H", payload, layout + 4 + 2 * number)
-    return table + offset if offset else None
-
-
-def _number(kind: str, payload: bytes, place: int) -> int:
-    if place < 0:
-        raise struct.error("before the payload")
-    number: int = struct.unpack_from(f"<{kind}", payload, place)[0]
-    return number
+        raise struct.error("it has no header XH00")
+    return root(payload, number("I", payload, _OFFSET_AT))

@@ -77,8 +77,8 @@ def options_of(backend: str, values: dict[str, Any]) -> BackendOptions:
 class TestSchemas:
     """Every backend of ExecuTorch has a schema, with the keys that its runtime reads."""
 
-    def test_thirteen_ids_are_declared(self) -> None:
-        assert len(BACKENDS) == 13
+    def test_fourteen_ids_are_declared(self) -> None:
+        assert len(BACKENDS) == 14
 
     @pytest.mark.parametrize("backend", BACKENDS)
     def test_a_backend_is_declared_under_its_own_id_and_runs_nothing(self, backend: str) -> None:

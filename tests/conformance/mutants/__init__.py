@@ -23,6 +23,7 @@ MODULES = (
     "side_by_side",
     "state",
     "payload",
+    "payload_descriptions",
     "init_arguments",
 )
 """A module for each topic; its constants are mutants."""

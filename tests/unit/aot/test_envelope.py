@@ -12,9 +12,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from effort import scaled
 
 from etconfig.aot.envelope import ALIGNMENT_BYTES
 from etconfig.errors import DelegateError
+from etconfig.expression import parse_expression
+from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.plugin.v1 import (
     DelegateInvalidCompatibilityError,
     EngineRange,
@@ -294,3 +297,40 @@ def test_a_damaged_payload_names_the_backend_and_the_method(tmp_path: Path) -> N
     assert str(caught.value).startswith(
         "backend 'AcmeBackend' failed in init of method 'forward': a payload in"
     )
+
+
+class TestDescription:
+    """The needs of an envelope are those that `HostConstraints.check` compares, as far as facts know them."""
+
+    def test_it_has_the_target_the_engine_and_the_kind(self) -> None:
+        host = HostConstraints.of_triple("aarch64-unknown-linux-gnu", ["asimddp"])
+        engine = EngineRange(name="acme", built="1.4.2")
+        found = Envelope(backend="B", kind="library", engine=engine, host=host).describe({"conv": 2}, "more")
+        assert (found.operators, found.target) == ({"conv": 2}, "aarch64-unknown-linux-gnu")
+        assert (found.sdk_version, found.notes) == ("acme 1.4.2", ("library", "more"))
+        (need,) = found.needs
+        assert need.condition == 'cpu.arch == "arm64" && os.name == "linux" && "asimddp" in cpu.features'
+        assert Envelope(backend="B", kind="onnx").describe().needs == []
+
+    def test_the_need_decides_as_check_does(self) -> None:
+        chance = random.Random(4)
+        known = [f"f{number}" for number in range(45)]
+        for _ in range(scaled(400)):
+            features = chance.sample(known, chance.choice((0, 1, 3, 45)))
+            arch, system = chance.choice((None, "arm64")), chance.choice((None, "linux"))
+            host = HostConstraints(arch=arch, os=system, features=tuple(features))
+            device: dict[str, object] = {
+                "cpu.arch": chance.choice(("arm64", "x86_64")),
+                "os.name": chance.choice(("linux", "macos")),
+                "cpu.features": tuple(chance.sample(known, chance.choice((45, 44, 10)))),
+            }
+            try:
+                host.check(device)
+            except DelegateInvalidCompatibilityError:
+                fits = False
+            else:
+                fits = True
+            for need in host.needs():
+                assert parse_expression(need.condition, BUILTIN_FACTS).evaluate(device) is fits
+                assert isinstance(parse_expression(str(need.found), BUILTIN_FACTS).evaluate(device), str)
+            assert fits or host.needs()
