@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from sys import float_info
 from typing import Any
 
 from etconfig.base.plain_data import parse_json
@@ -44,7 +45,7 @@ def _is_count(value: object) -> bool:
 
 
 def _is_duration(value: object) -> bool:
-    return type(value) in (int, float) and 0 <= value < math.inf  # type: ignore[operator]  # it is a number
+    return type(value) in (int, float) and 0 <= value <= float_info.max  # type: ignore[operator]  # a number
 
 
 def _are_objects(value: object, texts: Sequence[str], others: Sequence[str] = ()) -> bool:
@@ -261,7 +262,7 @@ class UsageRecord:
         Raises:
             ValueError: it is not a record, or of another version; the message names the field.
         """
-        size = len(text if isinstance(text, bytes) else text.encode(errors="surrogatepass"))
+        size = len((text if isinstance(text, bytes) else text.encode(errors="surrogatepass")).rstrip()) + 1
         if size > MAX_BYTES:
             raise ValueError(f"a usage record takes at most {MAX_BYTES:,} bytes, but this takes {size:,}")
         try:

@@ -25,6 +25,7 @@ from etconfig.facts.memory_fit import MAX_MARGIN
 from etconfig.facts.registry import FactRegistry
 from etconfig.profile import evidence
 from etconfig.profile.budget import MAX_WEIGHT
+from etconfig.profile.guards import KINDS, METRICS
 from etconfig.schema.jsonschema import json_schema
 from etconfig.schema.spec import BackendSpec
 
@@ -144,6 +145,7 @@ def project_schema(specs: Iterable[BackendSpec], registry: FactRegistry) -> dict
         "devices": {**_strings("device"), "description": "Known devices, and sheets relative to this file."},
         "expect": _named("file", "What devices should get: `matrix --write-expect`."),
         "test": {"type": "array", "items": _test()},
+        "guard": {"type": "array", "items": _guard()},
     }
     return _document("etconfig project", head, specs, registry)
 
@@ -157,6 +159,23 @@ def _test() -> _Schema:
             "methods": {**_strings("method"), "description": "Names or patterns of methods, by default all."},
         },
         required=["name", "assert"],
+    )
+
+
+def _guard() -> _Schema:
+    share = {"anyOf": [{"type": "number", "minimum": 0}, {"type": "string"}]}
+    return _table(
+        {
+            "metric": {"enum": [*METRICS], "description": "A duration of usage records."},
+            "worse_than": {**share, "description": "The share by which it may be slower, such as 5%."},
+            "min_devices": {
+                "type": "integer",
+                "minimum": 1,
+                "description": "The least devices of each side.",
+            },
+            "by": {"enum": [*KINDS], "description": "What it watches; by default rollouts."},
+        },
+        required=["metric", "worse_than"],
     )
 
 

@@ -170,13 +170,25 @@ class FleetPlan:
         return tuple(distinct.values())
 
     def _all_conditions(self) -> Iterator[DecidingCondition]:
+        yield from self._selecting()
+        for configuration in self._configurations:
+            yield from _conditions(configuration)
+
+    def _selecting(self) -> Iterator[DecidingCondition]:
         if self.is_auto:
             for condition in self.selector.conditions.values():
                 yield DecidingCondition(condition, self._matched_by_hand)
-        for configuration in self._configurations:
-            by_hand = _by_hand(configuration)
-            for condition in configuration.resolver.dependencies.conditions:
-                yield DecidingCondition(condition, by_hand)
+
+    def conditions_on(self, profile: str | None) -> Iterator[DecidingCondition]:
+        """Yield the conditions that decide on devices which get a profile; None for no profile."""
+        yield from self._selecting()
+        configuration = None if profile is None else self.configuration(profile)
+        if isinstance(configuration, Configuration):
+            yield from _conditions(configuration)
+
+    def divide_by(self, condition: Expression) -> None:
+        """Let a further condition divide the devices into groups; it decides nothing."""
+        self._add_late(condition, {})
 
     @cached_property
     def values(self) -> frozenset[str]:
@@ -326,6 +338,12 @@ class FleetPlan:
             matched=matched,
             signature=signature,
         )
+
+
+def _conditions(configuration: Configuration) -> Iterator[DecidingCondition]:
+    by_hand = _by_hand(configuration)
+    for condition in configuration.resolver.dependencies.conditions:
+        yield DecidingCondition(condition, by_hand)
 
 
 def _by_hand(configuration: Configuration) -> dict[str, object]:

@@ -3,29 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from etconfig.base.records import record
-from etconfig.base.written_files import FileKind, FilesOfRun
+from etconfig.base.written_files import FileKind, FilesOfRun, directory_beside
 from etconfig.fleet.deciding.plan import FleetPlan
 from etconfig.fleet.deciding.recipe import PlanRecipe
+from etconfig.fleet.deciding.rollouts import rollouts_of
 from etconfig.fleet.inventory.database import Database, OnProgress
 from etconfig.fleet.inventory.inventory import InventoryPart, InventoryReading, InventorySource
 from etconfig.fleet.running.clusters import AnyWorkers, connected
 from etconfig.fleet.running.moved_devices import FleetDifference, compare_fleet
+from etconfig.fleet.running.part_decision import decide_part
 from etconfig.fleet.running.part_result import PartResult
 from etconfig.fleet.running.result_tables import RESULT_TABLES, check_result_tables, is_table
 from etconfig.fleet.running.resumable_run import OnPart, resolve_fleet, summarize_fleet
 from etconfig.fleet.running.workers import (
     OnFile,
     compare_on,
+    expect_on,
     job_text,
     resolve_on,
     settings_text,
     summarize_on,
 )
+from etconfig.fleet.usage.comparison import ExpectedPart, UsageCounts, compare_usage
+from etconfig.fleet.usage.expected import write_expected
+from etconfig.fleet.usage.rollout_counts import RolloutCount, count_rollouts
 
 
 @record(frozen=True, kw_only=True)
@@ -155,6 +162,77 @@ class FleetRuns:
         job = job_text([old.recipe(), new.recipe()], self._reading)
         with self._database() as database, connected(self._workers) as workers:
             return compare_on(workers, database, self._sources, job, self._on_file, moved)
+
+    def compare_usage(
+        self,
+        planned: PlannedRun,
+        usage: Sequence[InventorySource],
+        files: FilesOfRun,
+        *,
+        revision: int | None = None,
+        devices: Path | None = None,
+    ) -> UsageCounts:
+        """Compare records of use with the decisions of a plan.
+
+        Args:
+            planned: Decides about the devices.
+            usage: The files of records.
+            files: The files of the run.
+            revision: The revision that devices should have; None for the highest one of each bundle.
+            devices: A Parquet file to write, with a row for each device, in a directory that workers share;
+                None for none, which needs this process.
+
+        Raises:
+            FactError: a file of an inventory or of records cannot be read.
+            WorkersError: as for `summarize`.
+            RefusedFileError: `devices` is a file that is read, or that no run has written.
+            OSError: a file cannot be read or written, or the memory does not suffice.
+        """
+        with self._database() as database, ExitStack() as stack:
+            if devices is not None:
+                files.reads((*self.files_read(), *(each.path for each in usage)))
+                kind = FileKind("a table that `etconfig fleet` has written", partial(is_table, database))
+                files.claim(devices, kind)
+            if devices is None:
+                scratch = Path(stack.enter_context(TemporaryDirectory(prefix="etconfig-usage-")))
+            else:
+                scratch = stack.enter_context(directory_beside(devices))
+            expected = self._expected(database, planned, scratch)
+            return compare_usage(
+                database,
+                expected,
+                usage,
+                rollouts_of(planned.plan),
+                scratch,
+                revision=revision,
+                devices=devices,
+            )
+
+    def _expected(self, database: Database, planned: PlannedRun, directory: Path) -> list[ExpectedPart]:
+        """Write the decisions for the devices of each file into a directory."""
+        tables = [directory / f"{number}.parquet" for number in range(len(self._sources))]
+        if self._workers is not None:
+            job = job_text([planned.recipe()], self._reading)
+            with connected(self._workers) as workers:
+                return expect_on(workers, self._sources, job, tables, self._on_file)
+        found: list[ExpectedPart] = []
+        parts = self._parts(database, planned)
+        for number, (part, table) in enumerate(zip(parts, tables, strict=True), 1):
+            self._on_part(part, number, len(parts))
+            decided = decide_part(database, part, [planned.plan])
+            found.append((table, write_expected(database, decided, planned.plan, table)))
+        return found
+
+    def rollouts(self, planned: PlannedRun, share: float) -> list[RolloutCount]:
+        """Count the devices of each rollout, and those that a bound for another share of devices moves.
+
+        Raises:
+            FactError: the columns of a file are wrong.
+            OSError: a file cannot be read, or the memory does not suffice.
+        """
+        with self._database() as database:
+            parts = self._parts(database, planned)
+            return count_rollouts(database, parts, planned.plan, share, self._on_part)
 
     def _database(self) -> AbstractContextManager[Database]:
         return self._reading.database(self._on_progress)

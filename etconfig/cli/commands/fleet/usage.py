@@ -1,0 +1,151 @@
+"""`etconfig fleet compare` and `rollout`: the use of decisions, and the reach of rollouts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from etconfig.cli.rendering.fleet_text import give_tables
+from etconfig.cli.shared.command_options import Share, json_option, make_installation
+from etconfig.cli.shared.fleet_requests import (
+    InventoryRequest,
+    PlanRequest,
+    file_errors,
+    inventories_argument,
+    inventory_options,
+    plan_options,
+    workers_option,
+)
+from etconfig.cli.shared.output import note, show
+from etconfig.cli.shared.usage import StrictCommand
+from etconfig.cli.shared.writing import OutputPath, check_page, files_of_command, html_option, note_reads
+from etconfig.report.model import Table, View, count_text
+
+_UNDECIDED = 3
+"""The exit status if a guard has too few devices, and none is broken."""
+
+
+@click.command("compare", cls=StrictCommand)
+@inventories_argument
+@click.option(
+    "--usage",
+    multiple=True,
+    required=True,
+    metavar="PATTERN",
+    help="Files with usage records: .jsonl or .parquet. Repeatable.",
+)
+@click.option(
+    "--revision",
+    type=click.IntRange(min=0),
+    help="The revision that devices should have; by default the highest one of each bundle.",
+)
+@plan_options
+@inventory_options
+@workers_option
+@click.option(
+    "--devices",
+    metavar="FILE.parquet",
+    type=OutputPath(),
+    help="Write a row for each device: device_id, outcome, decided_profile, used_profile.",
+)
+@html_option
+@json_option
+def compare_fleet_usage(
+    inventory: InventoryRequest,
+    request: PlanRequest,
+    usage: Sequence[str],
+    revision: int | None,
+    place: str | None,
+    devices: Path | None,
+    page: Path | None,
+    force: bool,
+    as_json: bool,
+) -> int:
+    """Compare what devices used with what is decided for them, and how fast they are.
+
+    Reads usage records, which an application writes with UsageRecord. The last record of a device counts.
+    Compares durations by profile, value of an option and side of a rollout; each device counts once. A claim
+    needs an interval without 1. Exits with 1 if a [[guard]] of the project file is broken, with 3 if none is
+    and one has too few devices.
+
+    \b
+    Examples:
+      etconfig fleet compare devices.parquet --usage 'usage/*.jsonl'
+      etconfig fleet compare devices.parquet --usage usage.parquet --revision 7 --json
+    """
+    from etconfig.fleet.usage.reports import GuardOutcome, usage_data, usage_tables
+    from etconfig.fleet.usage.usage_files import find_usage
+
+    if place is not None and devices is None:
+        raise click.UsageError("with --on, give --devices a file in a directory that all workers share")
+    check_page(page)
+    sources = find_usage(usage)
+    note_reads(each.path for each in sources)
+    installation = make_installation(request.profile_paths)
+    planned = request.planned(installation)
+    with file_errors():
+        counts = inventory.runs(place).compare_usage(
+            planned, sources, files_of_command(), revision=revision, devices=devices
+        )
+    project = installation.project
+    guards = [GuardOutcome.of(each, counts.latency) for each in (() if project is None else project.guards)]
+    view = View(title="Usage", tables=usage_tables(counts, guards))
+    give_tables(view, usage_data(counts, guards), page, as_json=as_json)
+    wrong = sum(each.records for each in counts.problems)
+    remarks = [
+        f"{count_text(wrong, 'record')} left out: wrong" if wrong else "",
+        f"{count_text(counts.unnamed, 'record')} left out: without a device" if counts.unnamed else "",
+        f"{count_text(counts.repeated, 'device')} in the inventory more than once" if counts.repeated else "",
+    ]
+    note("; ".join([count_text(counts.records, "record"), *filter(None, remarks)]))
+    for each in guards:
+        if each.verdict != "held":
+            show(f"guard {each.verdict}: {each.guard}: {each}", err=True)
+    verdicts = {each.verdict for each in guards}
+    return 1 if "broken" in verdicts else _UNDECIDED if "undecided" in verdicts else 0
+
+
+@click.command("rollout", cls=StrictCommand)
+@inventories_argument
+@click.option(
+    "--to", "share", type=Share(), default="10%", show_default=True, metavar="SHARE", help="Another bound."
+)
+@plan_options
+@inventory_options
+@html_option
+@json_option
+def show_rollouts(
+    inventory: InventoryRequest,
+    request: PlanRequest,
+    share: float,
+    page: Path | None,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Show how far each rollout is, and how many devices another bound moves.
+
+    A rollout is a comparison with bucket in a condition. Counts the devices on which it decides.
+
+    \b
+    Example:
+      etconfig fleet rollout devices.parquet --to 10%
+    """
+    from etconfig.fleet.running.reports import share_text
+
+    check_page(page)
+    planned = request.planned(make_installation(request.profile_paths))
+    with file_errors():
+        found = inventory.runs(None).rollouts(planned, share)
+    headers = ("ROLLOUT", "DEVICES", "REACHED", "SHARE", f"MOVED BY {100 * share:.6g} %")
+    rows = [
+        (each.condition, each.devices, each.reached, share_text(each.reached, each.devices), each.moved)
+        for each in found
+    ]
+    view = View(title="Rollouts", tables=[Table(caption="Rollouts", headers=headers, rows=rows)])
+    give_tables(
+        view, {"to": share, "rollouts": [each.to_jsonable() for each in found]}, page, as_json=as_json
+    )
+    if not found:
+        note("no condition compares bucket with a bound")
