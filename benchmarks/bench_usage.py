@@ -124,9 +124,7 @@ def main() -> None:
         print(json.dumps(found["outcomes"]))
         for row in found["latency"]:  # type: ignore[attr-defined]
             if row["claim"]:
-                print(
-                    row["by"], row["label"], row["within"] or "", row["metric"], row["ratio"], row["interval"]
-                )
+                print(row["by"], row["label"], row["metric"], row["ratio"], row["interval"])
 
 
 if __name__ == "__main__":

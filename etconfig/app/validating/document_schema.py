@@ -25,7 +25,7 @@ from etconfig.facts.memory_fit import MAX_MARGIN
 from etconfig.facts.registry import FactRegistry
 from etconfig.profile import evidence
 from etconfig.profile.budget import MAX_WEIGHT
-from etconfig.profile.guards import KINDS, METRICS
+from etconfig.profile.guards import WORDS
 from etconfig.schema.jsonschema import json_schema
 from etconfig.schema.spec import BackendSpec
 
@@ -163,20 +163,10 @@ def _test() -> _Schema:
 
 
 def _guard() -> _Schema:
-    share = {"anyOf": [{"type": "number", "minimum": 0}, {"type": "string"}]}
-    return _table(
-        {
-            "metric": {"enum": [*METRICS], "description": "A duration of usage records."},
-            "worse_than": {**share, "description": "The share by which it may be slower, such as 5%."},
-            "min_devices": {
-                "type": "integer",
-                "minimum": 1,
-                "description": "The least devices of each side.",
-            },
-            "by": {"enum": [*KINDS], "description": "What it watches; by default rollouts."},
-        },
-        required=["metric", "worse_than"],
-    )
+    keys: _Schema = {key: {"enum": [*words]} for key, words in WORDS.items()}
+    keys["worse_than"] = {"anyOf": [{"type": "number", "minimum": 0}, {"type": "string"}]}
+    keys["min_devices"] = {"type": "integer", "minimum": 1}
+    return _table(keys, required=["metric", "worse_than"])
 
 
 def _rules() -> _Schema:

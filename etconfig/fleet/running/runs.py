@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from etconfig.base.records import record
-from etconfig.base.written_files import FileKind, FilesOfRun, directory_beside
+from etconfig.base.written_files import FileKind, FilesOfRun
 from etconfig.fleet.deciding.plan import FleetPlan
 from etconfig.fleet.deciding.recipe import PlanRecipe
 from etconfig.fleet.deciding.rollouts import rollouts_of
@@ -24,15 +24,12 @@ from etconfig.fleet.running.resumable_run import OnPart, resolve_fleet, summariz
 from etconfig.fleet.running.workers import (
     OnFile,
     compare_on,
-    expect_on,
     job_text,
     resolve_on,
     settings_text,
     summarize_on,
 )
-from etconfig.fleet.usage.comparison import ExpectedPart, UsageCounts, compare_usage
-from etconfig.fleet.usage.expected import write_expected
-from etconfig.fleet.usage.rollout_counts import RolloutCount, count_rollouts
+from etconfig.fleet.usage.comparison import UsageCounts, compare_usage
 
 
 @record(frozen=True, kw_only=True)
@@ -46,6 +43,10 @@ class PlannedRun:
 
     plan: FleetPlan
     recipe: Callable[[], PlanRecipe]
+
+
+def _table_kind(database: Database) -> FileKind:
+    return FileKind("a table that `etconfig fleet` has written", partial(is_table, database))
 
 
 def _no_progress(file: object, number: int, count: int) -> None:
@@ -153,8 +154,7 @@ class FleetRuns:
         if moved is not None:
             files.reads(self.files_read())
             with self._database() as database:
-                kind = FileKind("a table that `etconfig fleet` has written", partial(is_table, database))
-                files.claim(moved, kind)
+                files.claim(moved, _table_kind(database))
         if self._workers is None:
             with self._database() as database:
                 parts = self._parts(database, old)
@@ -166,73 +166,56 @@ class FleetRuns:
     def compare_usage(
         self,
         planned: PlannedRun,
-        usage: Sequence[InventorySource],
+        usage: Sequence[str],
+        directory: Path,
         files: FilesOfRun,
-        *,
-        revision: int | None = None,
-        devices: Path | None = None,
+        revision: int | None,
     ) -> UsageCounts:
-        """Compare records of use with the decisions of a plan.
+        """Write what every device gets into a directory, as `resolve` does, and compare records with it.
 
         Args:
             planned: Decides about the devices.
-            usage: The files of records.
+            usage: Paths and patterns of the files of records.
+            directory: The directory, which workers share; it gets the table `usage.parquet` of devices, too.
             files: The files of the run.
             revision: The revision that devices should have; None for the highest one of each bundle.
-            devices: A Parquet file to write, with a row for each device, in a directory that workers share;
-                None for none, which needs this process.
 
         Raises:
-            FactError: a file of an inventory or of records cannot be read.
-            WorkersError: as for `summarize`.
-            RefusedFileError: `devices` is a file that is read, or that no run has written.
+            RefusedFileError, FactError, WorkersError: as for `resolve`.
             OSError: a file cannot be read or written, or the memory does not suffice.
         """
-        with self._database() as database, ExitStack() as stack:
-            if devices is not None:
-                files.reads((*self.files_read(), *(each.path for each in usage)))
-                kind = FileKind("a table that `etconfig fleet` has written", partial(is_table, database))
-                files.claim(devices, kind)
-            if devices is None:
-                scratch = Path(stack.enter_context(TemporaryDirectory(prefix="etconfig-usage-")))
-            else:
-                scratch = stack.enter_context(directory_beside(devices))
-            expected = self._expected(database, planned, scratch)
-            return compare_usage(
-                database,
-                expected,
-                usage,
-                rollouts_of(planned.plan),
-                scratch,
-                revision=revision,
-                devices=devices,
-            )
+        target = directory / "usage.parquet"
+        with self._database() as database:
+            files.check(target, _table_kind(database), is_named=False)
+        self.resolve(planned, directory, files)
+        with self._database() as database:
+            return compare_usage(database, directory, usage, revision, target)
 
-    def _expected(self, database: Database, planned: PlannedRun, directory: Path) -> list[ExpectedPart]:
-        """Write the decisions for the devices of each file into a directory."""
-        tables = [directory / f"{number}.parquet" for number in range(len(self._sources))]
-        if self._workers is not None:
-            job = job_text([planned.recipe()], self._reading)
-            with connected(self._workers) as workers:
-                return expect_on(workers, self._sources, job, tables, self._on_file)
-        found: list[ExpectedPart] = []
-        parts = self._parts(database, planned)
-        for number, (part, table) in enumerate(zip(parts, tables, strict=True), 1):
-            self._on_part(part, number, len(parts))
-            decided = decide_part(database, part, [planned.plan])
-            found.append((table, write_expected(database, decided, planned.plan, table)))
-        return found
-
-    def rollouts(self, planned: PlannedRun, share: float) -> list[RolloutCount]:
-        """Count the devices of each rollout, and those that a bound for another share of devices moves.
+    def rollouts(self, planned: PlannedRun, share: float) -> dict[str, Counter[str]]:
+        """Count the devices of each rollout: `decides`, `reached`, and `moved` if it aims at another share.
 
         Raises:
             FactError: the columns of a file are wrong.
             OSError: a file cannot be read, or the memory does not suffice.
         """
+        plan, rollouts = planned.plan, rollouts_of(planned.plan)
+        aims = [each.aimed(share) for each in rollouts]
+        for each in aims:
+            plan.divide_by(each)
+        found: dict[str, Counter[str]] = {str(each): Counter() for each in rollouts}
         with self._database() as database:
             parts = self._parts(database, planned)
-            return count_rollouts(database, parts, planned.plan, share, self._on_part)
+            for number, part in enumerate(parts, 1):
+                self._on_part(part, number, len(parts))
+                decided = decide_part(database, part, [plan])
+                for group, outcome in zip(decided.groups, decided.outcomes[0], strict=True):
+                    for rollout, aim in zip(rollouts, aims, strict=True):
+                        side = rollout.side(plan, outcome.profile, group.facts)
+                        if side is not None:
+                            moves = aim.evaluate(group.facts) is not side
+                            counts = {"decides": True, "reached": side, "moved": moves}
+                            found[str(rollout)].update({key: group.devices * n for key, n in counts.items()})
+        return found
 
     def _database(self) -> AbstractContextManager[Database]:
         return self._reading.database(self._on_progress)

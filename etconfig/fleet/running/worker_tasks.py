@@ -22,7 +22,6 @@ from etconfig.fleet.inventory.inventory import InventoryPart, InventoryReading, 
 from etconfig.fleet.running.moved_devices import compare_groups, write_moved_part
 from etconfig.fleet.running.part_decision import decide_part
 from etconfig.fleet.running.result_tables import write_assignments
-from etconfig.fleet.usage.expected import write_expected
 
 _MAX_JOBS = 4
 """The most jobs that a thread of a worker remembers."""
@@ -140,7 +139,7 @@ def count_devices(text: str, task: Mapping[str, Any]) -> dict[str, Any]:
     with _database(job, task) as database:
         decided = decide_part(database, _opened(database, job, task), job.plans[:1])
         if task["target"] is not None:
-            write_assignments(database, decided, Path(task["target"]))
+            write_assignments(database, decided, job.plans[0], Path(task["target"]))
         return {"number": task["number"], "found": job.as_shown(decided.result().to_jsonable())}
 
 
@@ -161,22 +160,4 @@ def compare_devices(text: str, task: Mapping[str, Any]) -> dict[str, Any]:
         if task["target"] is not None:
             write_moved_part(database, decided, Path(task["target"]), job.as_shown)
         found = job.as_shown(compare_groups(decided).to_jsonable(with_ids=True))
-        return {"number": task["number"], "found": found}
-
-
-def expect_devices(text: str, task: Mapping[str, Any]) -> dict[str, Any]:
-    """Write the decisions for the devices of one file, and return its `number` with their outcomes.
-
-    Args:
-        text: The job.
-        task: The file, as for `count_devices`; `target` is where to write a row for each device.
-
-    Raises:
-        WorkersError, FactError: as for `count_devices`.
-    """
-    job = _job(text)
-    with _database(job, task) as database:
-        decided = decide_part(database, _opened(database, job, task), job.plans[:1])
-        outcomes = write_expected(database, decided, job.plans[0], Path(task["target"]))
-        found = job.as_shown({"outcomes": [each.to_jsonable() for each in outcomes]})
         return {"number": task["number"], "found": found}

@@ -18,8 +18,7 @@ from etconfig.fleet.inventory.inventory import InventoryReading, InventorySource
 from etconfig.fleet.running.moved_devices import FleetDifference, merged_differences, write_moved
 from etconfig.fleet.running.part_result import PartResult, merged_results
 from etconfig.fleet.running.resumable_run import run_by_file
-from etconfig.fleet.running.worker_tasks import compare_devices, count_devices, expect_devices
-from etconfig.fleet.usage.expected import ExpectedOutcome
+from etconfig.fleet.running.worker_tasks import compare_devices, count_devices
 
 FileTask: TypeAlias = "dict[str, Any]"
 """A file as plain data: `number`, `path`, `label`, `table`, and `target`, the file to write, or None."""
@@ -97,26 +96,6 @@ def compare_on(
         for source, table in zip(sources, tables, strict=True):
             _check_arrived(source, table, "--devices a file in")
         write_moved(database, tables, moved)
-    return found
-
-
-def expect_on(
-    workers: FleetWorkers,
-    sources: Sequence[InventorySource],
-    job: str,
-    tables: Sequence[Path],
-    on_file: OnFile,
-) -> list[tuple[Path, Sequence[ExpectedOutcome]]]:
-    """Write the decisions for the devices of each file into a table, and return it with its outcomes.
-
-    Raises:
-        WorkersError: the workers are lost, one cannot do its part, or they do not share the directory.
-    """
-    answers = _answers(workers, partial(expect_devices, job), _tasks(sources, tables), on_file)
-    found: list[tuple[Path, Sequence[ExpectedOutcome]]] = []
-    for source, table, answer in zip(sources, tables, _in_order(answers, len(sources)), strict=True):
-        _check_arrived(source, table, "--devices a file in")
-        found.append((table, [ExpectedOutcome.from_jsonable(each) for each in answer["outcomes"]]))
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import click
 
@@ -45,10 +46,11 @@ _UNDECIDED = 3
 @inventory_options
 @workers_option
 @click.option(
-    "--devices",
-    metavar="FILE.parquet",
-    type=OutputPath(),
-    help="Write a row for each device: device_id, outcome, decided_profile, used_profile.",
+    "-o",
+    "--output",
+    metavar="DIRECTORY",
+    type=OutputPath(is_directory=True),
+    help="Keep the tables of fleet resolve there, and usage.parquet: the outcome of each device.",
 )
 @html_option
 @json_option
@@ -58,7 +60,7 @@ def compare_fleet_usage(
     usage: Sequence[str],
     revision: int | None,
     place: str | None,
-    devices: Path | None,
+    output: Path | None,
     page: Path | None,
     force: bool,
     as_json: bool,
@@ -75,31 +77,28 @@ def compare_fleet_usage(
       etconfig fleet compare devices.parquet --usage 'usage/*.jsonl'
       etconfig fleet compare devices.parquet --usage usage.parquet --revision 7 --json
     """
+    from etconfig.fleet.inventory.inventory import find_sources
     from etconfig.fleet.usage.reports import GuardOutcome, usage_data, usage_tables
-    from etconfig.fleet.usage.usage_files import find_usage
 
-    if place is not None and devices is None:
-        raise click.UsageError("with --on, give --devices a file in a directory that all workers share")
+    if place is not None and output is None:
+        raise click.UsageError("with --on, give --output, a directory that all workers share")
     check_page(page)
-    sources = find_usage(usage)
-    note_reads(each.path for each in sources)
+    note_reads(each.path for each in find_sources(usage))
     installation = make_installation(request.profile_paths)
     planned = request.planned(installation)
-    with file_errors():
-        counts = inventory.runs(place).compare_usage(
-            planned, sources, files_of_command(), revision=revision, devices=devices
-        )
+    with file_errors(), TemporaryDirectory(prefix="etconfig-usage-") as scratch:
+        directory = output or Path(scratch)
+        counts = inventory.runs(place).compare_usage(planned, usage, directory, files_of_command(), revision)
     project = installation.project
-    guards = [GuardOutcome.of(each, counts.latency) for each in (() if project is None else project.guards)]
+    guards = [GuardOutcome.of(each, counts.latency) for each in (project.guards if project else ())]
     view = View(title="Usage", tables=usage_tables(counts, guards))
     give_tables(view, usage_data(counts, guards), page, as_json=as_json)
-    wrong = sum(each.records for each in counts.problems)
-    remarks = [
-        f"{count_text(wrong, 'record')} left out: wrong" if wrong else "",
-        f"{count_text(counts.unnamed, 'record')} left out: without a device" if counts.unnamed else "",
-        f"{count_text(counts.repeated, 'device')} in the inventory more than once" if counts.repeated else "",
-    ]
-    note("; ".join([count_text(counts.records, "record"), *filter(None, remarks)]))
+    wrong = sum(each[2] for each in counts.problems)
+    remarks = ((counts.unnamed, "without a device"), (wrong, "wrong"))
+    left_out = ", ".join(f"{count:,} {why}" for count, why in remarks if count)
+    note(count_text(counts.records, "record") + (f"; left out: {left_out}" if left_out else ""))
+    if counts.repeated:
+        note(f"warning: {count_text(counts.repeated, 'device')} in the inventory more than once")
     for each in guards:
         if each.verdict != "held":
             show(f"guard {each.verdict}: {each.guard}: {each}", err=True)
@@ -140,12 +139,11 @@ def show_rollouts(
         found = inventory.runs(None).rollouts(planned, share)
     headers = ("ROLLOUT", "DEVICES", "REACHED", "SHARE", f"MOVED BY {100 * share:.6g} %")
     rows = [
-        (each.condition, each.devices, each.reached, share_text(each.reached, each.devices), each.moved)
-        for each in found
+        (name, n["decides"], n["reached"], share_text(n["reached"], n["decides"]), n["moved"])
+        for name, n in found.items()
     ]
     view = View(title="Rollouts", tables=[Table(caption="Rollouts", headers=headers, rows=rows)])
-    give_tables(
-        view, {"to": share, "rollouts": [each.to_jsonable() for each in found]}, page, as_json=as_json
-    )
+    data = [{"rollout": name, **counts} for name, counts in found.items()]
+    give_tables(view, {"to": share, "rollouts": data}, page, as_json=as_json)
     if not found:
         note("no condition compares bucket with a bound")
