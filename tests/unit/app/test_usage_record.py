@@ -45,13 +45,14 @@ def test_a_record_that_is_written_and_read_is_the_same() -> None:
     for seed in seeds(500):
         record = UsageRecord.from_json(json.dumps(random_record(Random(seed))))
         text = record.to_json()
-        assert "\n" not in text and len(text.encode()) < 2048
+        assert "\n" not in text
+        assert len(text.encode()) < 2048
         assert UsageRecord.from_json(text).to_json() == text
         assert next(iter(json.loads(text))) == "etconfig_usage"
 
 
 class TestLength:
-    """A record has at most 2,048 bytes: entries are left out from the ends of three lists, in a fixed order."""
+    """A record has at most 2,048 bytes: entries at the ends of three lists are left out, in a fixed order."""
 
     def test_entries_are_left_out_in_the_documented_order(self) -> None:
         for seed in seeds(300):
@@ -89,7 +90,7 @@ class TestLength:
 
     def test_one_that_is_too_long_without_them_is_refused(self) -> None:
         record = UsageRecord(reason="matched", device="d" * 3000)
-        with pytest.raises(ValueError, match="without rejected, facts and options.*shorten device"):
+        with pytest.raises(ValueError, match=r"without rejected, facts and options.*shorten device"):
             record.to_json()
 
     def test_a_failure_is_cut_between_characters(self) -> None:
@@ -102,14 +103,14 @@ class TestLength:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "a usage record is a line of JSON"),
-        ("[1]", r"is a JSON object with 'etconfig_usage', given \[1\]"),
+        ("", "it is not a line of JSON"),
+        ("[1]", "is a JSON object with 'etconfig_usage'"),
         ("{}", "is a JSON object with 'etconfig_usage'"),
-        ('{"etconfig_usage": 2}', "version 2 is not known; this etconfig reads version 1"),
+        ('{"etconfig_usage": 2}', "version 2 is not known; this etconfig reads 1"),
         ('{"etconfig_usage": true}', "version True is not known"),
-        ('{"etconfig_usage": 1}', "reason: it is missing"),
+        ('{"etconfig_usage": 1}', "reason: expected one of matched"),
         ('{"etconfig_usage": 1, "reason": "x"}', "reason: expected one of matched, .*, given 'x'"),
-        ('{"etconfig_usage": 1, "reason": "named", "at": null}', "at: .*, given null; leave it out"),
+        ('{"etconfig_usage": 1, "reason": "named", "at": null}', "at: expected a whole number, 0 or more"),
         ('{"etconfig_usage": 1, "reason": "named", "reason": "named"}', "'reason' is repeated"),
         (
             '{"etconfig_usage": 1, "reason": "named", "at": -1}',
@@ -119,8 +120,8 @@ class TestLength:
             '{"etconfig_usage": 1, "reason": "named", "durations_us": {"p50": -1}}',
             "durations_us: expected an object with load, first_run, p50, p95 and runs, 0 or more",
         ),
-        (f'{{"etconfig_usage": 1, "x": "{"x" * 2048}"}}', "takes at most 2,048 bytes, but this takes 2,07"),
-        ("[" * 2000, "a usage record is a line of JSON"),
+        (f'{{"etconfig_usage": 1, "x": "{"x" * 2048}"}}', "takes at most 2,048 bytes"),
+        ("[" * 2000, "it is not a line of JSON"),
     ],
 )
 def test_a_wrong_record_is_refused_by_name(text: str, message: str) -> None:
