@@ -16,10 +16,10 @@ from etconfig.diagnostics.rules import LEVELS, FileRules, Rules
 from etconfig.expression import ExpressionParser
 from etconfig.profile.device_tests import DeviceTest, read_names, read_tests
 from etconfig.profile.document import Document
-from etconfig.profile.guards import Guard, read_guards
 from etconfig.profile.profile import Reference
 from etconfig.profile.settings import SETTINGS_KEYS, DocumentSettings, read_settings
 from etconfig.profile.table import TomlTable
+from etconfig.profile.usage_guards import Guard, read_guards
 
 _HELP = 'a project file names an executor: executor = "numpy", or [executor] with name = "numpy"'
 _TABLE_HELP = "write the options of an executor in a table of their own, such as [{table}.executorch]"

@@ -25,7 +25,7 @@ from etconfig.facts.memory_fit import MAX_MARGIN
 from etconfig.facts.registry import FactRegistry
 from etconfig.profile import evidence
 from etconfig.profile.budget import MAX_WEIGHT
-from etconfig.profile.guards import WORDS
+from etconfig.profile.usage_guards import WORDS
 from etconfig.schema.jsonschema import json_schema
 from etconfig.schema.spec import BackendSpec
 

@@ -129,9 +129,13 @@ def check_result_tables(database: Database, directory: Path, files: FilesOfRun) 
     Raises:
         RefusedFileError: something else is in the place of one.
     """
-    kind = FileKind("a table that `etconfig fleet` has written", partial(is_table, database))
     for name in RESULT_TABLES:
-        files.check(directory / name, kind, is_named=False)
+        files.check(directory / name, table_kind(database), is_named=False)
+
+
+def table_kind(database: Database) -> FileKind:
+    """Return the kind of file that a run writes."""
+    return FileKind("a table that `etconfig fleet` has written", partial(is_table, database))
 
 
 def is_table(database: Database, path: Path) -> bool:

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from functools import partial
 from pathlib import Path
 
 from etconfig.base.records import record
-from etconfig.base.written_files import FileKind, FilesOfRun
+from etconfig.base.written_files import FilesOfRun
 from etconfig.fleet.deciding.plan import FleetPlan
 from etconfig.fleet.deciding.recipe import PlanRecipe
-from etconfig.fleet.deciding.rollouts import rollouts_of
 from etconfig.fleet.inventory.database import Database, OnProgress
 from etconfig.fleet.inventory.inventory import InventoryPart, InventoryReading, InventorySource
 from etconfig.fleet.running.clusters import AnyWorkers, connected
 from etconfig.fleet.running.moved_devices import FleetDifference, compare_fleet
-from etconfig.fleet.running.part_decision import decide_part
+from etconfig.fleet.running.part_decision import DecidedGroups, decide_part
 from etconfig.fleet.running.part_result import PartResult
-from etconfig.fleet.running.result_tables import RESULT_TABLES, check_result_tables, is_table
+from etconfig.fleet.running.result_tables import RESULT_TABLES, check_result_tables, table_kind
 from etconfig.fleet.running.resumable_run import OnPart, resolve_fleet, summarize_fleet
 from etconfig.fleet.running.workers import (
     OnFile,
@@ -29,7 +26,6 @@ from etconfig.fleet.running.workers import (
     settings_text,
     summarize_on,
 )
-from etconfig.fleet.usage.comparison import UsageCounts, compare_usage
 
 
 @record(frozen=True, kw_only=True)
@@ -43,10 +39,6 @@ class PlannedRun:
 
     plan: FleetPlan
     recipe: Callable[[], PlanRecipe]
-
-
-def _table_kind(database: Database) -> FileKind:
-    return FileKind("a table that `etconfig fleet` has written", partial(is_table, database))
 
 
 def _no_progress(file: object, number: int, count: int) -> None:
@@ -91,7 +83,7 @@ class FleetRuns:
             OSError: a file cannot be read, or the memory does not suffice.
         """
         if self._workers is None:
-            with self._database() as database:
+            with self.database() as database:
                 parts = self._parts(database, planned)
                 return summarize_fleet(database, parts, planned.plan, self._on_part)
         job = job_text([planned.recipe()], self._reading)
@@ -111,7 +103,7 @@ class FleetRuns:
             FactError, WorkersError: as for `summarize`.
             OSError: a file cannot be read or written, or another run writes to the directory.
         """
-        with self._database() as database:
+        with self.database() as database:
             files.reads(self.files_read())
             check_result_tables(database, directory, files)
             recipes = [planned.recipe()]
@@ -153,71 +145,35 @@ class FleetRuns:
         """
         if moved is not None:
             files.reads(self.files_read())
-            with self._database() as database:
-                files.claim(moved, _table_kind(database))
+            with self.database() as database:
+                files.claim(moved, table_kind(database))
         if self._workers is None:
-            with self._database() as database:
+            with self.database() as database:
                 parts = self._parts(database, old)
                 return compare_fleet(database, parts, old.plan, new.plan, self._on_part, moved)
         job = job_text([old.recipe(), new.recipe()], self._reading)
-        with self._database() as database, connected(self._workers) as workers:
+        with self.database() as database, connected(self._workers) as workers:
             return compare_on(workers, database, self._sources, job, self._on_file, moved)
 
-    def compare_usage(
-        self,
-        planned: PlannedRun,
-        usage: Sequence[str],
-        directory: Path,
-        files: FilesOfRun,
-        revision: int | None,
-    ) -> UsageCounts:
-        """Write what every device gets into a directory, as `resolve` does, and compare records with it.
-
-        Args:
-            planned: Decides about the devices.
-            usage: Paths and patterns of the files of records.
-            directory: The directory, which workers share; it gets the table `usage.parquet` of devices, too.
-            files: The files of the run.
-            revision: The revision that devices should have; None for the highest one of each bundle.
-
-        Raises:
-            RefusedFileError, FactError, WorkersError: as for `resolve`.
-            OSError: a file cannot be read or written, or the memory does not suffice.
-        """
-        target = directory / "usage.parquet"
-        with self._database() as database:
-            files.check(target, _table_kind(database), is_named=False)
-        self.resolve(planned, directory, files)
-        with self._database() as database:
-            return compare_usage(database, directory, usage, revision, target)
-
-    def rollouts(self, planned: PlannedRun, share: float) -> dict[str, Counter[str]]:
-        """Count the devices of each rollout: `decides`, `reached`, and `moved` if it aims at another share.
+    def decided(self, planned: PlannedRun) -> Iterator[DecidedGroups]:
+        """Decide about the devices of each file, in this process.
 
         Raises:
             FactError: the columns of a file are wrong.
             OSError: a file cannot be read, or the memory does not suffice.
         """
-        plan, rollouts = planned.plan, rollouts_of(planned.plan)
-        aims = [each.aimed(share) for each in rollouts]
-        for each in aims:
-            plan.divide_by(each)
-        found: dict[str, Counter[str]] = {str(each): Counter() for each in rollouts}
-        with self._database() as database:
+        with self.database() as database:
             parts = self._parts(database, planned)
             for number, part in enumerate(parts, 1):
                 self._on_part(part, number, len(parts))
-                decided = decide_part(database, part, [plan])
-                for group, outcome in zip(decided.groups, decided.outcomes[0], strict=True):
-                    for rollout, aim in zip(rollouts, aims, strict=True):
-                        side = rollout.side(plan, outcome.profile, group.facts)
-                        if side is not None:
-                            moves = aim.evaluate(group.facts) is not side
-                            counts = {"decides": True, "reached": side, "moved": moves}
-                            found[str(rollout)].update({key: group.devices * n for key, n in counts.items()})
-        return found
+                yield decide_part(database, part, [planned.plan])
 
-    def _database(self) -> AbstractContextManager[Database]:
+    def database(self) -> AbstractContextManager[Database]:
+        """Open a database.
+
+        Raises:
+            OSError: a file cannot be read or written, or the memory does not suffice.
+        """
         return self._reading.database(self._on_progress)
 
     def _parts(self, database: Database, planned: PlannedRun) -> list[InventoryPart]:

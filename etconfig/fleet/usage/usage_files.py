@@ -73,7 +73,7 @@ def _unreadable(source: InventorySource, reason: str) -> Diagnostic:
 
 
 def _insert_lines(database: Database, number: int, path: Path) -> None:
-    """Read lines of JSON into the table `lines`; empty ones are no rows."""
+    """Read lines of JSON into the table `lines`; empty ones have no row."""
     rows: list[list[object]] = []
     values = ", ".join(f"unnest(?::{kind}[])" for kind in ("INT", "BIGINT", "VARCHAR", *_KINDS.values()))
     for row, line in enumerate(_lines(path), 1):

@@ -55,7 +55,7 @@ class UsageDifference:
     used: str
 
 
-def judge(
+def use_verdict(
     profile: str | None,
     options: Sequence[ResolvedOption] | None,
     used: UsedPattern | None,

@@ -13,8 +13,8 @@ from etconfig.cli.commands.fleet.device_results import (
     show_histogram,
     test_fleet,
 )
+from etconfig.cli.commands.fleet.in_use import compare_fleet_usage, show_rollouts
 from etconfig.cli.commands.fleet.sample import sample_fleet
-from etconfig.cli.commands.fleet.usage import compare_fleet_usage, show_rollouts
 from etconfig.cli.shared.usage import SuggestingGroup
 
 

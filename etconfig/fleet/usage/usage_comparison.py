@@ -14,14 +14,15 @@ from etconfig.app.configuring.usage_record import DURATIONS
 from etconfig.base.option_path import OptionPath
 from etconfig.base.paired_ratio import PairedRatio
 from etconfig.base.records import record
-from etconfig.base.written_files import whole_file
+from etconfig.base.written_files import FilesOfRun, whole_file
 from etconfig.fleet.deciding.outcome import ResolvedOption
 from etconfig.fleet.inventory.database import Database
 from etconfig.fleet.inventory.sql_names import quoted_path, quoted_text
-from etconfig.fleet.running.result_tables import RESULT_TABLES, TABLE_FORMAT
+from etconfig.fleet.running.result_tables import RESULT_TABLES, TABLE_FORMAT, table_kind
+from etconfig.fleet.running.runs import FleetRuns, PlannedRun
 from etconfig.fleet.usage.ratios import FAMILY_ERROR, MedianInterval, lower_place, median_ratio
 from etconfig.fleet.usage.usage_files import usage_relation
-from etconfig.fleet.usage.verdicts import OUTCOMES, UsageDifference, UsedPattern, judge
+from etconfig.fleet.usage.verdicts import OUTCOMES, UsageDifference, UsedPattern, use_verdict
 
 MAX_PATTERNS = 100_000
 """The most patterns of records, which Python judges one by one."""
@@ -102,21 +103,39 @@ class UsageCounts:
 
 
 def compare_usage(
-    database: Database, results: Path, usage: Sequence[str], revision: int | None, target: Path
+    runs: FleetRuns,
+    planned: PlannedRun,
+    usage: Sequence[str],
+    directory: Path,
+    files: FilesOfRun,
+    revision: int | None,
 ) -> UsageCounts:
     """Compare the last record of each device with the decision for it, and the durations of devices.
 
     Args:
-        database: The database.
-        results: The directory of the tables of `etconfig fleet resolve`.
+        runs: The runs over the inventories.
+        planned: Decides about the devices.
         usage: Paths and patterns of the files of records.
+        directory: Gets the tables of `resolve`, and `usage.parquet`: the outcome of each device.
+        files: The files of the run.
         revision: The revision that devices should have; None for the highest one in the records of a bundle.
-        target: A Parquet file to write, with the outcome of each device.
 
     Raises:
-        FactError: a file of records cannot be read.
+        RefusedFileError, WorkersError: as for `FleetRuns.resolve`.
+        FactError: a file cannot be read.
         OSError: there are too many patterns, the memory does not suffice, or a file cannot be written.
     """
+    target = directory / "usage.parquet"
+    with runs.database() as database:
+        files.check(target, table_kind(database), is_named=False)
+    runs.resolve(planned, directory, files)
+    with runs.database() as database:
+        return _compared(database, directory, usage, revision, target)
+
+
+def _compared(
+    database: Database, results: Path, usage: Sequence[str], revision: int | None, target: Path
+) -> UsageCounts:
     relation, sources = usage_relation(database, usage)
     rows = database.rows(
         f"SELECT {_HASH} AS pattern, count(*), count(*) FILTER (device IS NULL), "
@@ -217,7 +236,9 @@ def _judged(
     ):
         found = patterns.get(pattern)
         decided = None if resolution is None else options.get(resolution, [])
-        outcome, differences = judge(profile, decided, found, newest) if decision else ("unknown_device", ())
+        outcome, differences = use_verdict(profile, decided, found, newest)
+        if not decision:
+            outcome, differences = "unknown_device", ()
         cells.append(
             _Cell(
                 key=(decision, pattern),

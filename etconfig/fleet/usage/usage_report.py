@@ -8,9 +8,9 @@ from typing import Any
 
 from etconfig.base.records import record
 from etconfig.fleet.running.reports import share_text
-from etconfig.fleet.usage.comparison import LatencyRow, UsageCounts
+from etconfig.fleet.usage.usage_comparison import LatencyRow, UsageCounts
 from etconfig.fleet.usage.verdicts import OUTCOMES
-from etconfig.profile.guards import Guard
+from etconfig.profile.usage_guards import Guard
 from etconfig.report.model import Table
 
 

@@ -75,10 +75,11 @@ def compare_fleet_usage(
     \b
     Examples:
       etconfig fleet compare devices.parquet --usage 'usage/*.jsonl'
-      etconfig fleet compare devices.parquet --usage usage.parquet --revision 7 --json
+      etconfig fleet compare devices.parquet --usage usage/a.jsonl --revision 7 --json
     """
     from etconfig.fleet.inventory.inventory import find_sources
-    from etconfig.fleet.usage.reports import GuardOutcome, usage_data, usage_tables
+    from etconfig.fleet.usage.usage_comparison import compare_usage
+    from etconfig.fleet.usage.usage_report import GuardOutcome, usage_data, usage_tables
 
     if place is not None and output is None:
         raise click.UsageError("with --on, give --output, a directory that all workers share")
@@ -88,7 +89,8 @@ def compare_fleet_usage(
     planned = request.planned(installation)
     with file_errors(), TemporaryDirectory(prefix="etconfig-usage-") as scratch:
         directory = output or Path(scratch)
-        counts = inventory.runs(place).compare_usage(planned, usage, directory, files_of_command(), revision)
+        runs, files = inventory.runs(place), files_of_command()
+        counts = compare_usage(runs, planned, usage, directory, files, revision)
     project = installation.project
     guards = [GuardOutcome.of(each, counts.latency) for each in (project.guards if project else ())]
     view = View(title="Usage", tables=usage_tables(counts, guards))
@@ -132,11 +134,12 @@ def show_rollouts(
       etconfig fleet rollout devices.parquet --to 10%
     """
     from etconfig.fleet.running.reports import share_text
+    from etconfig.fleet.usage.rollout_reach import reach_of_rollouts
 
     check_page(page)
     planned = request.planned(make_installation(request.profile_paths))
     with file_errors():
-        found = inventory.runs(None).rollouts(planned, share)
+        found = reach_of_rollouts(inventory.runs(None), planned, share)
     headers = ("ROLLOUT", "DEVICES", "REACHED", "SHARE", f"MOVED BY {100 * share:.6g} %")
     rows = [
         (name, n["decides"], n["reached"], share_text(n["reached"], n["decides"]), n["moved"])
