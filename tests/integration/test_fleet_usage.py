@@ -357,6 +357,9 @@ def test_damaged_records_and_repeated_devices_are_counted_and_named(cli: Cli, pl
     assert "etconfig_usage: version 2 is not known" in done.stdout
     assert "3 records; left out: 1 without a device, 2 wrong" in done.stderr
     assert "1 device in the inventory more than once" in done.stderr
+    page = cli("fleet", "compare", "devices.parquet", "--usage", "usage.jsonl", "--html", "page.html")
+    assert page.status == 0, page.stderr
+    assert "Wrong records" in (place / "page.html").read_text()
     (place / "usage.jsonl").write_text("")
     assert compared(cli)["outcomes"]["no_record"] == 2
 
