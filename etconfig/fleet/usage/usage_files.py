@@ -6,7 +6,7 @@ A record with a problem is counted, and nothing else is read of it.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from etconfig.app.configuring.usage_record import DURATIONS, REASONS, VERSION, UsageRecord
@@ -17,28 +17,33 @@ from etconfig.fleet.inventory.inventory import JSON_LINES, PARQUET, InventorySou
 from etconfig.fleet.inventory.sql_names import quoted_name, quoted_text
 
 _TEXTS, _COUNTS = ("device", "bundle", "profile", "reason", "variant"), ("revision", "at")
-COLUMNS = (*_TEXTS, *_COUNTS, "options", "has_failed", "has_all_options", *DURATIONS)
-"""The columns of a record; `options` is the JSON text of the list."""
-
-_KINDS = dict(
-    zip(
-        COLUMNS,
-        (*5 * ("VARCHAR",), *2 * ("BIGINT",), "VARCHAR", *2 * ("BOOLEAN",), *4 * ("DOUBLE",)),
-        strict=True,
-    )
-)
-_BATCH, _MAX_LINE = 10_000, 1 << 20
-_TYPES = {
-    "text": ("VARCHAR", "JSON", "ENUM"),
-    "int": ("INT",),
-    "number": ("INT", "FLOAT", "DOUBLE", "DECIMAL"),
+_KINDS = {
+    **dict.fromkeys(_TEXTS, "VARCHAR"),
+    **dict.fromkeys(_COUNTS, "BIGINT"),
+    "options": "VARCHAR",
+    **dict.fromkeys(("has_failed", "has_all_options"), "BOOLEAN"),
+    **dict.fromkeys(DURATIONS, "DOUBLE"),
 }
+"""The columns of a record, with their types; `options` is the JSON text of the list."""
+_PATHS = {
+    **{name: f"durations_us.{name}" for name in DURATIONS},
+    "has_failed": "failure",
+    "has_all_options": "left_out.options",
+}
+"""The fields of records that have other names than their columns."""
+_INTS = ("INTEGER", "INT")
+_TYPES = {
+    "VARCHAR": ("VARCHAR", "JSON", "ENUM"),
+    "BIGINT": _INTS,
+    "DOUBLE": ("DOUBLE", "FLOAT", "DECIMAL", "INT"),
+}
+_BATCH, _MAX_LINE = 10_000, 1 << 20
 
 
 def usage_relation(database: Database, texts: Sequence[str]) -> tuple[str, tuple[InventorySource, ...]]:
     """Return the SQL of all records that paths and patterns name, and their files.
 
-    Its columns are `file`, `row`, `problem`, which is NULL if nothing is wrong, and `COLUMNS`.
+    Its columns are `file`, `row`, `problem`, which is NULL if nothing is wrong, and those of a record.
 
     Raises:
         FactError: some name no file, a file cannot be read, or its columns are wrong.
@@ -100,7 +105,7 @@ def _values(line: bytes) -> list[object]:
     try:
         read = UsageRecord.from_json(line)
     except ValueError as error:
-        return [str(error).partition(", given ")[0], *[None] * len(COLUMNS)]
+        return [str(error).partition(", given ")[0], *[None] * len(_KINDS)]
     options = None if read.options is None else json.dumps(read.options)
     has_all = not (read.left_out or {}).get("options")
     durations = [(read.durations_us or {}).get(name) for name in DURATIONS]
@@ -114,39 +119,41 @@ def _parquet_rows(database: Database, source: InventorySource) -> str:
     Raises:
         OSError: a column is missing, or has a wrong type.
     """
-    fields = _fields(database, source, "*")
-    for name in ("etconfig_usage", "reason"):
-        if name not in fields:
-            raise OSError(f"it has no column {name}, so it has no usage records")
-    durations, left_out = (
-        _fields(database, source, f"unnest({name})") if name in fields else {}
-        for name in ("durations_us", "left_out")
-    )
-    sql = {name: _typed(name, fields, "text") for name in _TEXTS}
-    sql |= {name: _typed(name, fields, "int") for name in _COUNTS}
-    sql |= {name: _typed(name, durations, "number", "durations_us.") for name in DURATIONS}
-    sql["options"] = "NULL"
-    if "options" in fields:
-        is_text = fields["options"] in _TYPES["text"]
-        sql["options"] = "options" if is_text else "to_json(options)"
+    types = _fields(database, source, "*")
+    for struct in {"durations_us", "left_out"} & types.keys():
+        types |= {
+            f"{struct}.{name}": kind for name, kind in _fields(database, source, f"unnest({struct})").items()
+        }
+    sql = {}
+    for name, path in {**dict.fromkeys(_KINDS), **_PATHS, "version": "etconfig_usage"}.items():
+        field, kinds = path or name, _TYPES.get(_KINDS.get(name, "BIGINT"), ())
+        found = types.get(field, '"NULL"')
         if (
-            not is_text
-            and not {"path", "value"}
-            <= _fields(database, source, "unnest(options, recursive := true)").keys()
+            kinds
+            and name != "options"
+            and found != '"NULL"'
+            and not any(kind in found.partition("(")[0] for kind in kinds)
         ):
+            raise OSError(f"its column {field} is {found}, but must be {kinds[0]}")
+        sql[name] = ".".join(map(quoted_name, field.split("."))) if field in types else "NULL"
+    if "etconfig_usage" not in types:
+        raise OSError("it has no column etconfig_usage, so it has no usage records")
+    sql["has_failed"] = f"{sql['has_failed']} IS NOT NULL"
+    sql["has_all_options"] = f"coalesce(TRY_CAST({sql['has_all_options']} AS BIGINT) = 0, TRUE)"
+    if types.get("options", "VARCHAR") not in _TYPES["VARCHAR"]:
+        if not {"path", "value"} <= _fields(database, source, "unnest(options, recursive := true)").keys():
             raise OSError(
-                f"its column options is {fields['options']}, but must be STRUCT(path VARCHAR, value JSON)[]"
+                f"its column options is {types['options']}, but must be STRUCT(path VARCHAR, value JSON)[]"
             )
-    sql["has_failed"] = f"{_typed('failure', fields, 'text')} IS NOT NULL"
-    sql["has_all_options"] = f"coalesce({_typed('options', left_out, 'int', 'left_out.')} = 0, TRUE)"
+        sql["options"] = "to_json(options)"
     selected = ", ".join(
         f"CAST({sql[name]} AS {kind}) AS {quoted_name(name)}" for name, kind in _KINDS.items()
     )
-    version = _typed("etconfig_usage", fields, "int")
-    rows = f"SELECT file_row_number + 1 AS row, {version} AS version, {selected} FROM {source.relation}"
+    rows = (
+        f"SELECT file_row_number + 1 AS row, {sql['version']} AS version, {selected} FROM {source.relation}"
+    )
     problem = " ".join(f"WHEN {wrong} THEN {quoted_text(text)}" for wrong, text in _row_problems())
-    columns = ", ".join(map(quoted_name, COLUMNS))
-    return f"row, CASE {problem} END, {columns} FROM ({rows})"
+    return f"row, CASE {problem} END, {', '.join(map(quoted_name, _KINDS))} FROM ({rows})"
 
 
 def _row_problems() -> Iterator[tuple[str, str]]:
@@ -162,8 +169,8 @@ def _row_problems() -> Iterator[tuple[str, str]]:
         yield f"{name} < 0 OR NOT isfinite({name})", f"durations_us.{name}: expected a number, 0 or more"
 
 
-def _fields(database: Database, source: InventorySource, sql: str) -> Mapping[str, str]:
-    """Return the columns or the fields of a column of structs, with their types.
+def _fields(database: Database, source: InventorySource, sql: str) -> dict[str, str]:
+    """Return the columns, or the fields of a column of structs, with their types.
 
     Raises:
         OSError: the column has no fields.
@@ -172,16 +179,3 @@ def _fields(database: Database, source: InventorySource, sql: str) -> Mapping[st
         return database.columns(f"(SELECT {sql} FROM {source.relation})")
     except (database.errors.BinderException, database.errors.ParserException) as error:
         raise OSError(f"{sql} has no fields: write a STRUCT, or leave the column out") from error
-
-
-def _typed(name: str, fields: Mapping[str, str], kind: str, start: str = "") -> str:
-    """Return the SQL of a field, NULL if the file has none.
-
-    Raises:
-        OSError: it has another type.
-    """
-    if name not in fields:
-        return "NULL"
-    if not any(each in fields[name].partition("(")[0] for each in (*_TYPES[kind], '"NULL"')):
-        raise OSError(f"its column {start}{name} is {fields[name]}, but must be {_TYPES[kind][-1]}")
-    return f"{start}{quoted_name(name)}"
