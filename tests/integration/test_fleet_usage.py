@@ -367,6 +367,13 @@ def test_damaged_records_and_repeated_devices_are_counted_and_named(cli: Cli, pl
 def test_wrong_use_is_refused(cli: Cli, place: Path) -> None:
     write_project(place)
     write_devices(place, [("d1", 1, 4)])
+    duckdb.sql(
+        "COPY (SELECT 1 AS etconfig_usage, 'fixed' AS reason, '[7]' AS options) "
+        f"TO '{place}/wrong.parquet' (FORMAT parquet)"
+    )
+    wrong = cli("fleet", "compare", "devices.parquet", "--usage", "wrong.parquet")
+    assert wrong.status == 2
+    assert "options '[7]' are not a list of objects with path and value" in wrong.stderr
     missing = cli("fleet", "compare", "devices.parquet", "--usage", "no.jsonl")
     assert (missing.status, "there is no such file" in missing.stderr) == (2, True)
     (place / "out").mkdir()

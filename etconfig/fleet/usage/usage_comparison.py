@@ -175,12 +175,16 @@ def _pattern(row: Sequence[Any]) -> UsedPattern:
 
 
 def _options(text: str | None) -> dict[str, str]:
-    """Return the values of the options of a record as JSON texts, by path."""
+    """Return the values of the options of a record as JSON texts, by path.
+
+    Raises:
+        OSError: a Parquet file has something else there.
+    """
     try:
         found = json.loads(text or "[]")
         return {each["path"]: json.dumps(each["value"], sort_keys=True, ensure_ascii=False) for each in found}
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return {}
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise OSError(f"options {text!a:.60} are not a list of objects with path and value") from error
 
 
 def _join(database: Database, results: Path, relation: str) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -160,6 +161,28 @@ class TestOf:
     def test_a_named_profile(self) -> None:
         resolution = etconfig.resolve(etconfig.load_program(PROGRAM), profile="generic/any")
         assert UsageRecord.of(resolution).reason == "named"
+
+    def test_a_variant_after_one_that_failed_to_load(self, tmp_path: Path) -> None:
+        for name in ("big", "small"):
+            shutil.copy(PROGRAM, tmp_path / f"{name}.pte")
+        models = tmp_path / "models.toml"
+        models.write_text(
+            "[model.m]\nfallback = true\n"
+            '[[model.m.variants]]\nfile = "big.pte"\nwhen = "cpu.available_cores > 0"\n'
+            '[[model.m.variants]]\nfile = "small.pte"\n'
+        )
+        facts = {"cpu.available_cores": 4, "runtime.backends": ["ReferenceCpuBackend", "ReferenceNpuBackend"]}
+        choice = etconfig.select_model("m", models=models, fact_overrides=facts)
+        resolution = etconfig.resolve(etconfig.load_program(PROGRAM), fact_overrides=facts)
+        first = UsageRecord.of(resolution, choice)
+        assert (first.reason, first.model, first.variant, first.rejected) == ("matched", "m", "big.pte", [])
+        later = choice.next("no memory")
+        record = UsageRecord.of(resolution, later)
+        assert (record.reason, record.variant) == ("fallback", "small.pte")
+        assert record.rejected == [{"variant": "big.pte", "reason": "its load failed: no memory"}]
+        assert record.facts is not None
+        assert record.facts["cpu.available_cores"] == 4
+        assert UsageRecord.of(None, later, failure="no file").reason == "error"
 
     def test_what_identifies_the_device_is_in_no_part(self) -> None:
         overrides = {"ReferenceCpuBackend.num_threads": 1}
