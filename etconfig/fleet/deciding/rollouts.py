@@ -41,7 +41,7 @@ class Rollout:
     def __str__(self) -> str:
         text, name = self.call.operands
         shown = text.name if isinstance(text, FactValueOf) else "..."
-        return f'bucket({shown}, "{getattr(name, "value", "...")}") {self.sign} {self.bound:g}'
+        return f'bucket({shown}, "{getattr(name, "value", "...")}") {self.sign} {self.bound}'
 
     def aimed(self, share: float) -> Expression:
         """Return it as a condition, with the bound at which it is true on another share of devices."""
@@ -54,7 +54,7 @@ class Rollout:
         """Return its truth on a device; None if no condition there depends on it, or it is unknown."""
         for each in plan.conditions_on(profile):
             tree, here = each.expression.tree, {**facts, **each.by_hand}
-            if self.clause in _parts(tree):
+            if "bucket" in each.expression.source and self.clause in _parts(tree):
                 truths = {_holds(_with(tree, self.clause, value), here) for value in (True, False)}
                 if len(truths) == 2:
                     return _holds(self.clause, here)
