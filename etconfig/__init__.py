@@ -46,6 +46,7 @@ _HOME = {
     "TuneReport": "tuning.tune_report",
     "UnsharedStateWarning": "errors",
     "UnusedKernelsWarning": "errors",
+    "UsageRecord": "app.configuring.usage_record",
     "Verification": "program.program",
     "VerificationReport": "analysis",
     "__version__": "base.version",
@@ -87,6 +88,7 @@ if TYPE_CHECKING:
     )
     from etconfig.app.configuring.configuration import Configuration, configure, resolve
     from etconfig.app.configuring.engine_models import Models
+    from etconfig.app.configuring.usage_record import UsageRecord
     from etconfig.app.installation.installation import Installation
     from etconfig.app.live.live_arguments import LiveArguments
     from etconfig.app.packing.profile_bundle import pack_bundle
@@ -165,6 +167,7 @@ __all__ = [
     "TuneReport",
     "UnsharedStateWarning",
     "UnusedKernelsWarning",
+    "UsageRecord",
     "Verification",
     "VerificationReport",
     "__version__",

@@ -1,4 +1,4 @@
-"""Privacy: `hide_identifying` for reports, and `redact` for sheets that are given away."""
+"""Privacy: `hide_identifying` for reports, `redact` for sheets that are given away, and their rule."""
 
 from __future__ import annotations
 
@@ -31,12 +31,13 @@ def redact(sheet: FactSheet) -> FactSheet:
     Facts that identify the device lose their values, and so do texts that a plugin provides without
     declaring whether they do. Of origins and reasons, paths are removed, except for paths of the system.
     """
-    removed = [name for name in sheet.values if _may_identify(sheet.registry.get(name))]
+    removed = [name for name in sheet.values if may_identify(sheet.registry.get(name))]
     facts = _without(sheet, removed, _REMOVED).facts
     return FactSheet({name: _without_paths(fact) for name, fact in facts.items()}, sheet.registry)
 
 
-def _may_identify(info: FactInfo | None) -> bool:
+def may_identify(info: FactInfo | None) -> bool:
+    """Return True if a fact may identify the device or its user; so may a text of which no plugin says so."""
     if info is None or info.is_identifying is not None:
         return info is None or bool(info.is_identifying)
     return info.type in _TEXTS and not (info.choices and info.type is FactType.STRING)

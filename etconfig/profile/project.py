@@ -19,6 +19,7 @@ from etconfig.profile.document import Document
 from etconfig.profile.profile import Reference
 from etconfig.profile.settings import SETTINGS_KEYS, DocumentSettings, read_settings
 from etconfig.profile.table import TomlTable
+from etconfig.profile.usage_guards import Guard, read_guards
 
 _HELP = 'a project file names an executor: executor = "numpy", or [executor] with name = "numpy"'
 _TABLE_HELP = "write the options of an executor in a table of their own, such as [{table}.executorch]"
@@ -42,6 +43,7 @@ _KEYS = (
     "devices",
     "test",
     "expect",
+    "guard",
     *SETTINGS_KEYS,
 )
 
@@ -141,6 +143,7 @@ class ProjectFile:
         devices: Known devices, and fact sheets as paths, patterns or directories, relative to the file.
         tests: `[[test]]`: what must hold on each device.
         expect: The file of the options that devices should get; its path is relative to the file.
+        guards: `[[guard]]`: limits for `fleet compare`.
         settings: The settings.
         values: All values that belong to etconfig, as the parser has them.
     """
@@ -160,6 +163,7 @@ class ProjectFile:
     devices: tuple[Reference, ...] = ()
     tests: tuple[DeviceTest, ...] = ()
     expect: Reference | None = None
+    guards: tuple[Guard, ...] = ()
     settings: DocumentSettings = field(default_factory=DocumentSettings)
     values: Mapping[str, object] = field(default_factory=dict, compare=False, repr=False)
 
@@ -210,6 +214,7 @@ def _read_project(root: TomlTable, expressions: ExpressionParser) -> ProjectFile
         devices=read_names(section, "devices"),
         tests=read_tests(section, expressions),
         expect=_read_expect(section),
+        guards=read_guards(section),
         settings=read_settings(section, expressions, OriginKind.PROJECT),
         values=section.data,
     )

@@ -1,4 +1,4 @@
-"""The page about fleets, followed as a reader does."""
+"""The pages about fleets and their use, followed as a reader does."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ pytestmark = [
 ]
 
 
-def test_the_page_shows_what_the_commands_print(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["fleet", "usage"])
+def test_the_page_shows_what_the_commands_print(tmp_path: Path, name: str) -> None:
     shell = Shell(tmp_path, reader_environment(THIS_PYTHON))
-    page = Page(ROOT / "docs" / "fleet.md")
+    page = Page(ROOT / "docs" / f"{name}.md")
     for fence in page.fences():
         if not fence.text.startswith("pip install"):
             shell.do(page, fence)

@@ -87,6 +87,19 @@ class TestEqual:
         assert (there.status, there.stdout) == (here.status, here.stdout), there.stderr
         assert here.status == 0
 
+    def test_usage_compared_with_decisions(self, cli: Cli, fleet: Path, cluster: Cluster) -> None:
+        lines = (
+            f'{{"etconfig_usage": 1, "device": "device-{n}", "reason": "matched"}}' for n in range(0, 400, 3)
+        )
+        (fleet / "usage.jsonl").write_text("\n".join(lines))
+        words = ("fleet", "compare", *RUN, "--usage", "usage.jsonl", "--json", "--output")
+        here, there = cli(*words, "here"), cli(*words, "there", "--on", cluster.address)
+        assert (there.status, there.json) == (here.status, here.json), there.stderr
+        assert here.json["outcomes"]["no_record"] == 266
+        refused = cli(*words[:-1], "--on", cluster.address)
+        assert refused.status == 2
+        assert "give --output, a directory that all workers share" in refused.stderr
+
     def test_profiles_at_absolute_paths(
         self, cli: Cli, fleet: Path, cluster: Cluster, tmp_path_factory: pytest.TempPathFactory
     ) -> None:

@@ -164,7 +164,7 @@ class TestFleet:
         assert cli("fleet", "histogram", "NoBackend.x", "fleet", *PROFILES).status == 2
 
     def test_explain_tells_the_story_of_one_device(self, cli: Cli, fleet: Path) -> None:
-        (device, profile, _), *_ = [
+        (device, profile, *_), *_ = [
             row for row in self._assignments(cli, fleet) if row[1] == "acme/phone" and row[2] is not None
         ]
         done = cli("fleet", "explain", device, "fleet", "--program", "model.pte", *PROFILES)
@@ -232,6 +232,8 @@ class TestFleet:
             (fleet / name).parent.mkdir(exist_ok=True)
             shutil.copy(fleet / "fleet" / "a.parquet", fleet / name)
         (fleet / "devices.jsonl").write_text('{"device_id": "a", "cpu.available_cores": 4}\n')
+        (fleet / "usage").mkdir()
+        (fleet / "usage" / "a.jsonl").write_text('{"etconfig_usage": 1, "reason": "fixed"}\n')
         for name in ("profiles-old", "profiles-new"):
             shutil.copytree(fleet / "profiles", fleet / name)
         for line in ("git init -q -b main", "git add profiles", f"git {IDENTITY} commit -qm profiles"):

@@ -107,6 +107,7 @@ PARTS: dict[str, dict[str, set[str]]] = {
         "inventory": set(),
         "deciding": {"inventory"},
         "running": {"inventory", "deciding"},
+        "usage": {"inventory", "deciding", "running"},
     },
     "conformance": {
         "kit": set(),

@@ -25,6 +25,7 @@ from etconfig.facts.memory_fit import MAX_MARGIN
 from etconfig.facts.registry import FactRegistry
 from etconfig.profile import evidence
 from etconfig.profile.budget import MAX_WEIGHT
+from etconfig.profile.usage_guards import WORDS
 from etconfig.schema.jsonschema import json_schema
 from etconfig.schema.spec import BackendSpec
 
@@ -144,6 +145,7 @@ def project_schema(specs: Iterable[BackendSpec], registry: FactRegistry) -> dict
         "devices": {**_strings("device"), "description": "Known devices, and sheets relative to this file."},
         "expect": _named("file", "What devices should get: `matrix --write-expect`."),
         "test": {"type": "array", "items": _test()},
+        "guard": {"type": "array", "items": _guard()},
     }
     return _document("etconfig project", head, specs, registry)
 
@@ -158,6 +160,13 @@ def _test() -> _Schema:
         },
         required=["name", "assert"],
     )
+
+
+def _guard() -> _Schema:
+    keys: _Schema = {key: {"enum": [*words]} for key, words in WORDS.items()}
+    keys["worse_than"] = {"anyOf": [{"type": "number", "minimum": 0}, {"type": "string"}]}
+    keys["min_devices"] = {"type": "integer", "minimum": 1}
+    return _table(keys, required=["metric", "worse_than"])
 
 
 def _rules() -> _Schema:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
@@ -170,13 +170,25 @@ class FleetPlan:
         return tuple(distinct.values())
 
     def _all_conditions(self) -> Iterator[DecidingCondition]:
+        return self._conditions_of(self._configurations)
+
+    def _conditions_of(self, configurations: Iterable[Configuration]) -> Iterator[DecidingCondition]:
         if self.is_auto:
             for condition in self.selector.conditions.values():
                 yield DecidingCondition(condition, self._matched_by_hand)
-        for configuration in self._configurations:
+        for configuration in configurations:
             by_hand = _by_hand(configuration)
             for condition in configuration.resolver.dependencies.conditions:
                 yield DecidingCondition(condition, by_hand)
+
+    def conditions_on(self, profile: str | None) -> Iterator[DecidingCondition]:
+        """Yield the conditions that decide on devices with a profile, or without one."""
+        found = None if profile is None else self.configuration(profile)
+        return self._conditions_of([found] if isinstance(found, Configuration) else [])
+
+    def divide_by(self, condition: Expression) -> None:
+        """Let a further condition divide the devices into groups; it decides nothing."""
+        self._add_late(condition, {})
 
     @cached_property
     def values(self) -> frozenset[str]:

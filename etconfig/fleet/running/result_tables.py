@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Sequence
 from functools import partial
@@ -9,6 +10,8 @@ from pathlib import Path
 
 from etconfig.base.written_files import FileKind, FilesOfRun, errors_of, whole_file, whole_files
 from etconfig.fleet.deciding.grouping import group_number, keyed_devices
+from etconfig.fleet.deciding.plan import FleetPlan
+from etconfig.fleet.deciding.rollouts import rollouts_of, sides_of
 from etconfig.fleet.inventory.database import Database
 from etconfig.fleet.inventory.sql_names import quoted_path, quoted_text
 from etconfig.fleet.running.part_decision import DecidedGroups
@@ -22,24 +25,26 @@ TABLE_FORMAT = f"FORMAT parquet, COMPRESSION zstd, KV_METADATA {{{_MARK}: '1'}}"
 """How tables are written: with a mark, so that only these are replaced."""
 
 
-def write_assignments(database: Database, decided: DecidedGroups, target: Path) -> None:
-    """Write a row for each device: its name, its profile and its resolution; whole or not at all."""
-    columns: list[list[object]] = [[], [], []]
+def write_assignments(database: Database, decided: DecidedGroups, plan: FleetPlan, target: Path) -> None:
+    """Write a row for each device: name, profile, resolution and rollouts; whole or not at all."""
+    columns: list[list[object]] = [[], [], [], []]
+    rollouts = rollouts_of(plan)
     for group, outcome in zip(decided.groups, decided.outcomes[0], strict=True):
-        for column, value in zip(columns, (group.number, outcome.profile, outcome.resolution), strict=True):
+        sides = sides_of(rollouts, plan, outcome.profile, group.facts)
+        row = (group.number, outcome.profile, outcome.resolution, json.dumps(sides) if sides else None)
+        for column, value in zip(columns, row, strict=True):
             column.append(value)
     database.rows(
-        "CREATE OR REPLACE TEMP TABLE outcomes (number UBIGINT, profile VARCHAR, resolution VARCHAR)"
-    )
-    database.rows(
-        "INSERT INTO outcomes SELECT unnest(?::UBIGINT[]), unnest(?::VARCHAR[]), unnest(?::VARCHAR[])",
+        "CREATE OR REPLACE TEMP TABLE outcomes AS SELECT unnest(?::UBIGINT[]) AS number, "
+        "unnest(?::VARCHAR[]) AS profile, unnest(?::VARCHAR[]) AS resolution, "
+        "unnest(?::VARCHAR[]) AS rollouts",
         columns,
     )
     number, devices = group_number(decided.key, decided.salt), keyed_devices(decided.part, decided.key)
     with whole_file(target) as beside:
         database.rows(
-            f"COPY (SELECT device AS device_id, profile, resolution FROM (SELECT device, {number} AS number "
-            f"FROM ({devices})) JOIN outcomes USING (number)) TO {quoted_text(os.fspath(beside))} "
+            f"COPY (SELECT device AS device_id, profile, resolution, rollouts FROM (SELECT device, {number} "
+            f"AS number FROM ({devices})) JOIN outcomes USING (number)) TO {quoted_text(os.fspath(beside))} "
             f"({TABLE_FORMAT})"
         )
 
@@ -124,9 +129,13 @@ def check_result_tables(database: Database, directory: Path, files: FilesOfRun) 
     Raises:
         RefusedFileError: something else is in the place of one.
     """
-    kind = FileKind("a table that `etconfig fleet` has written", partial(is_table, database))
     for name in RESULT_TABLES:
-        files.check(directory / name, kind, is_named=False)
+        files.check(directory / name, table_kind(database), is_named=False)
+
+
+def table_kind(database: Database) -> FileKind:
+    """Return the kind of file that a run writes."""
+    return FileKind("a table that `etconfig fleet` has written", partial(is_table, database))
 
 
 def is_table(database: Database, path: Path) -> bool:

@@ -84,7 +84,7 @@ def resolve_fleet(
         for place, table in tables.items():
             on_part(parts[place], place + 1, len(parts))
             decided = decide_part(database, parts[place], [plan])
-            write_assignments(database, decided, table)
+            write_assignments(database, decided, plan, table)
             yield place, decided.result()
 
     return run_by_file(database, [part.source.identity for part in parts], settings, directory, resolved)

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from functools import partial
 from pathlib import Path
 
 from etconfig.base.records import record
-from etconfig.base.written_files import FileKind, FilesOfRun
+from etconfig.base.written_files import FilesOfRun
 from etconfig.fleet.deciding.plan import FleetPlan
 from etconfig.fleet.deciding.recipe import PlanRecipe
 from etconfig.fleet.inventory.database import Database, OnProgress
 from etconfig.fleet.inventory.inventory import InventoryPart, InventoryReading, InventorySource
 from etconfig.fleet.running.clusters import AnyWorkers, connected
 from etconfig.fleet.running.moved_devices import FleetDifference, compare_fleet
+from etconfig.fleet.running.part_decision import DecidedGroups, decide_part
 from etconfig.fleet.running.part_result import PartResult
-from etconfig.fleet.running.result_tables import RESULT_TABLES, check_result_tables, is_table
+from etconfig.fleet.running.result_tables import RESULT_TABLES, check_result_tables, table_kind
 from etconfig.fleet.running.resumable_run import OnPart, resolve_fleet, summarize_fleet
 from etconfig.fleet.running.workers import (
     OnFile,
@@ -83,7 +83,7 @@ class FleetRuns:
             OSError: a file cannot be read, or the memory does not suffice.
         """
         if self._workers is None:
-            with self._database() as database:
+            with self.database() as database:
                 parts = self._parts(database, planned)
                 return summarize_fleet(database, parts, planned.plan, self._on_part)
         job = job_text([planned.recipe()], self._reading)
@@ -103,7 +103,7 @@ class FleetRuns:
             FactError, WorkersError: as for `summarize`.
             OSError: a file cannot be read or written, or another run writes to the directory.
         """
-        with self._database() as database:
+        with self.database() as database:
             files.reads(self.files_read())
             check_result_tables(database, directory, files)
             recipes = [planned.recipe()]
@@ -145,18 +145,35 @@ class FleetRuns:
         """
         if moved is not None:
             files.reads(self.files_read())
-            with self._database() as database:
-                kind = FileKind("a table that `etconfig fleet` has written", partial(is_table, database))
-                files.claim(moved, kind)
+            with self.database() as database:
+                files.claim(moved, table_kind(database))
         if self._workers is None:
-            with self._database() as database:
+            with self.database() as database:
                 parts = self._parts(database, old)
                 return compare_fleet(database, parts, old.plan, new.plan, self._on_part, moved)
         job = job_text([old.recipe(), new.recipe()], self._reading)
-        with self._database() as database, connected(self._workers) as workers:
+        with self.database() as database, connected(self._workers) as workers:
             return compare_on(workers, database, self._sources, job, self._on_file, moved)
 
-    def _database(self) -> AbstractContextManager[Database]:
+    def decided(self, planned: PlannedRun) -> Iterator[DecidedGroups]:
+        """Decide about the devices of each file, in this process.
+
+        Raises:
+            FactError: the columns of a file are wrong.
+            OSError: a file cannot be read, or the memory does not suffice.
+        """
+        with self.database() as database:
+            parts = self._parts(database, planned)
+            for number, part in enumerate(parts, 1):
+                self._on_part(part, number, len(parts))
+                yield decide_part(database, part, [planned.plan])
+
+    def database(self) -> AbstractContextManager[Database]:
+        """Open a database.
+
+        Raises:
+            OSError: a file cannot be read or written, or the memory does not suffice.
+        """
         return self._reading.database(self._on_progress)
 
     def _parts(self, database: Database, planned: PlannedRun) -> list[InventoryPart]:

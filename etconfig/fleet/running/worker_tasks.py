@@ -139,7 +139,7 @@ def count_devices(text: str, task: Mapping[str, Any]) -> dict[str, Any]:
     with _database(job, task) as database:
         decided = decide_part(database, _opened(database, job, task), job.plans[:1])
         if task["target"] is not None:
-            write_assignments(database, decided, Path(task["target"]))
+            write_assignments(database, decided, job.plans[0], Path(task["target"]))
         return {"number": task["number"], "found": job.as_shown(decided.result().to_jsonable())}
 
 

@@ -13,6 +13,7 @@ from etconfig.cli.commands.fleet.device_results import (
     show_histogram,
     test_fleet,
 )
+from etconfig.cli.commands.fleet.in_use import compare_fleet_usage, show_rollouts
 from etconfig.cli.commands.fleet.sample import sample_fleet
 from etconfig.cli.shared.usage import SuggestingGroup
 
@@ -41,6 +42,8 @@ for _each in (
     show_histogram,
     test_fleet,
     show_difference,
+    compare_fleet_usage,
+    show_rollouts,
     explain_device,
     sample_fleet,
 ):

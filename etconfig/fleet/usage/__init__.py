@@ -1,0 +1,1 @@
+"""Usage: the records of devices, compared with the decisions for them."""

@@ -1,0 +1,374 @@
+"""`compare_usage`: the records of devices joined with the decisions for them, counted; durations compared."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from etconfig.app.configuring.usage_record import DURATIONS
+from etconfig.base.option_path import OptionPath
+from etconfig.base.paired_ratio import PairedRatio
+from etconfig.base.records import record
+from etconfig.base.written_files import FilesOfRun, whole_file
+from etconfig.fleet.deciding.outcome import ResolvedOption
+from etconfig.fleet.inventory.database import Database
+from etconfig.fleet.inventory.sql_names import quoted_path, quoted_text
+from etconfig.fleet.running.result_tables import RESULT_TABLES, TABLE_FORMAT, table_kind
+from etconfig.fleet.running.runs import FleetRuns, PlannedRun
+from etconfig.fleet.usage.ratios import FAMILY_ERROR, MedianInterval, lower_place, median_ratio
+from etconfig.fleet.usage.usage_files import usage_relation
+from etconfig.fleet.usage.verdicts import OUTCOMES, UsageDifference, UsedPattern, use_verdict
+
+MAX_PATTERNS = 100_000
+"""The most patterns of records, which Python judges one by one."""
+_MAX_PROBLEMS = 1000
+_MAX_VALUES = 10
+"""The most profiles, and values of an option, that are compared: of most devices."""
+_PATTERN = ("bundle", "revision", "profile", "reason", "variant", "has_failed", "has_all_options", "options")
+_HASH = f"hash({', '.join(_PATTERN)})"
+_BIN = "CAST(floor(ln({0}) * 1000) AS INTEGER)"
+"""The bin of a duration, a thousandth wide. All in a bin count with their mean."""
+_Split: TypeAlias = "tuple[str, str, list[int], list[int]]"
+"""What is compared, its words, and the cells of both sides."""
+
+
+@record(frozen=True, kw_only=True)
+class _Cell:
+    """Devices with one decision and one pattern."""
+
+    key: tuple[int, int]
+    devices: int
+    profile: str | None
+    sides: Mapping[str, bool]
+    used: UsedPattern | None
+    outcome: str
+    differences: tuple[UsageDifference, ...]
+
+
+@record(frozen=True)
+class LatencyRow:
+    """The medians of two sets of devices, and their ratio.
+
+    Attributes:
+        by: `profile`, `option` or `rollout`.
+        label: The profile, the option with its value, or the rollout.
+        metric: The duration.
+        one: The median of these devices, in microseconds.
+        other: The median of the others.
+    """
+
+    by: str
+    label: str
+    metric: str
+    one: MedianInterval
+    other: MedianInterval
+
+    @property
+    def ratio(self) -> PairedRatio:
+        """The ratio of the medians."""
+        return median_ratio(self.one, self.other)
+
+    @property
+    def claim(self) -> str | None:
+        """`slower` or `faster`; None if the interval of the ratio contains 1."""
+        return "slower" if self.ratio.low > 1 else "faster" if self.ratio.high < 1 else None
+
+
+@record(frozen=True, kw_only=True)
+class UsageCounts:
+    """The use of a fleet, counted.
+
+    Attributes:
+        records: The number of records, wrong ones included.
+        unnamed: The number of records without a device, which are in no table.
+        repeated: The number of devices that the inventory has more than once; one of the rows counts.
+        outcomes: The number of devices of each key of `OUTCOMES`.
+        differences: The number of devices of each difference, most devices first.
+        problems: The file, the problem, the number and the first row of wrong records.
+        latency: The comparisons of durations; claims come first.
+    """
+
+    records: int
+    unnamed: int
+    repeated: int
+    outcomes: Mapping[str, int]
+    differences: Mapping[UsageDifference, int]
+    problems: Sequence[tuple[str, str, int, int]]
+    latency: Sequence[LatencyRow]
+
+
+def compare_usage(
+    runs: FleetRuns,
+    planned: PlannedRun,
+    usage: Sequence[str],
+    directory: Path,
+    files: FilesOfRun,
+    revision: int | None,
+) -> UsageCounts:
+    """Compare the last record of each device with the decision for it, and the durations of devices.
+
+    Args:
+        runs: The runs over the inventories.
+        planned: Decides about the devices.
+        usage: Paths and patterns of the files of records.
+        directory: Gets the tables of `resolve`, and `usage.parquet`: the outcome of each device.
+        files: The files of the run.
+        revision: The revision that devices should have; None for the highest one in the records of a bundle.
+
+    Raises:
+        RefusedFileError, WorkersError: as for `FleetRuns.resolve`.
+        FactError: a file cannot be read.
+        OSError: there are too many patterns, the memory does not suffice, or a file cannot be written.
+    """
+    target = directory / "usage.parquet"
+    with runs.database() as database:
+        files.check(target, table_kind(database), is_named=False)
+    runs.resolve(planned, directory, files)
+    with runs.database() as database:
+        return _compared(database, directory, usage, revision, target)
+
+
+def _compared(
+    database: Database, results: Path, usage: Sequence[str], revision: int | None, target: Path
+) -> UsageCounts:
+    relation, sources = usage_relation(database, usage)
+    rows = database.rows(
+        f"SELECT {_HASH} AS pattern, count(*), count(*) FILTER (device IS NULL), "
+        f"{', '.join(f'any_value({name})' for name in _PATTERN)} FROM {relation} WHERE problem IS NULL "
+        f"GROUP BY pattern LIMIT {MAX_PATTERNS + 1}"
+    )
+    if len(rows) > MAX_PATTERNS:
+        what = "combinations of revision, profile, variant and options"
+        raise OSError(f"the records have more than {MAX_PATTERNS:,} {what}; record fewer options")
+    patterns = {row[0]: _pattern(row[3:]) for row in rows}
+    problems = database.rows(
+        f"SELECT file, problem, count(*), min(row) FROM {relation} WHERE problem IS NOT NULL "
+        f"GROUP BY file, problem ORDER BY 3 DESC, 1, 2 LIMIT {_MAX_PROBLEMS}"
+    )
+    repeated = _join(database, results, relation)
+    cells = _judged(database, results, patterns, revision)
+    _write_cells(database, cells, target)
+    outcomes = Counter(dict.fromkeys(OUTCOMES, 0))
+    differences: Counter[UsageDifference] = Counter()
+    for cell in cells:
+        outcomes[cell.outcome] += cell.devices
+        differences.update(dict.fromkeys(cell.differences, cell.devices))
+    ordered = sorted(differences, key=lambda each: (-differences[each], each.why, each.decided, each.used))
+    return UsageCounts(
+        records=sum(row[1] for row in rows) + sum(row[2] for row in problems),
+        unnamed=sum(row[2] for row in rows),
+        repeated=repeated,
+        outcomes=outcomes,
+        differences={each: differences[each] for each in ordered},
+        problems=[(sources[file].label, *others) for file, *others in problems],
+        latency=_latency(database, [*_splits(cells)]),
+    )
+
+
+def _pattern(row: Sequence[Any]) -> UsedPattern:
+    return UsedPattern(*row[:-1], _options(row[-1]))  # type: ignore[call-arg]  # the columns of _PATTERN
+
+
+def _options(text: str | None) -> dict[str, str]:
+    """Return the values of the options of a record as JSON texts, by path.
+
+    Raises:
+        OSError: a Parquet file has something else there.
+    """
+    try:
+        found = json.loads(text or "[]")
+        return {each["path"]: json.dumps(each["value"], sort_keys=True, ensure_ascii=False) for each in found}
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise OSError(f"options {text!a:.60} are not a list of objects with path and value") from error
+
+
+def _join(database: Database, results: Path, relation: str) -> int:
+    """Make the table `joined` of devices; return how many of them the inventory has more than once."""
+    means = ", ".join(f"avg({name}) AS {name}" for name in DURATIONS)
+    packed = ", ".join(f"{name} := {name}" for name in ("pattern", *DURATIONS))
+    decision = "hash(profile, resolution, rollouts)"
+    database.rows(
+        f'CREATE TEMP TABLE used AS SELECT device, {_HASH} AS pattern, max(coalesce("at", -1)) AS moment, '
+        f"coalesce(any_value(revision), -1) AS revision, {means} FROM {relation} "
+        "WHERE problem IS NULL AND device IS NOT NULL GROUP BY ALL"
+    )
+    assignments = f"read_parquet({quoted_path(results / RESULT_TABLES[0])})"
+    database.rows(
+        f"CREATE TEMP TABLE decisions AS SELECT {decision} AS decision, any_value(profile) AS profile, "
+        f"any_value(resolution) AS resolution, any_value(rollouts) AS rollouts FROM {assignments} GROUP BY 1"
+    )
+    database.rows(
+        f"CREATE TEMP TABLE joined AS WITH decided AS (SELECT device_id AS device, "
+        f"min({decision}) AS decision, count(*) AS rows FROM {assignments} "
+        "WHERE device_id IS NOT NULL GROUP BY device_id), "
+        f"last AS (SELECT device, arg_max(struct_pack({packed}), (moment, revision, pattern)) AS u FROM used "
+        "GROUP BY device) SELECT device, coalesce(decision, 0) AS decision, rows, "
+        f"coalesce(u.pattern, 0) AS pattern, {', '.join(f'u.{name} AS {name}' for name in DURATIONS)} "
+        "FROM decided FULL JOIN last USING (device)"
+    )
+    database.rows("DROP TABLE used")
+    return int(database.rows("SELECT count(*) FROM joined WHERE rows > 1")[0][0])
+
+
+def _judged(
+    database: Database, results: Path, patterns: Mapping[int, UsedPattern], revision: int | None
+) -> list[_Cell]:
+    """Return the devices of each decision and pattern, judged."""
+    options: dict[str, list[ResolvedOption]] = {}
+    resolutions = f"read_parquet({quoted_path(results / RESULT_TABLES[1])})"
+    names = "resolution, backend, option, method, instance, value, origin"
+    for resolution, backend, option, method, instance, value, origin in database.rows(
+        f"SELECT {names} FROM {resolutions} ORDER BY ALL"
+    ):
+        path = OptionPath(backend, option, method, instance)
+        options.setdefault(resolution, []).append(ResolvedOption(path, value, origin))
+    newest: dict[str | None, int] = {}
+    for used in patterns.values():
+        if used.revision is not None:
+            newest[used.bundle] = (
+                max(used.revision, newest.get(used.bundle, 0)) if revision is None else revision
+            )
+    cells = []
+    for decision, pattern, devices, profile, resolution, rollouts in database.rows(
+        "SELECT decision, pattern, count(*), any_value(profile), any_value(resolution), any_value(rollouts) "
+        "FROM joined LEFT JOIN decisions USING (decision) GROUP BY decision, pattern ORDER BY ALL"
+    ):
+        found = patterns.get(pattern)
+        decided = None if resolution is None else options.get(resolution, [])
+        outcome, differences = use_verdict(profile, decided, found, newest)
+        if not decision:
+            outcome, differences = "unknown_device", ()
+        cells.append(
+            _Cell(
+                key=(decision, pattern),
+                devices=devices,
+                profile=profile,
+                sides=json.loads(rollouts or "{}"),
+                used=found,
+                outcome=outcome,
+                differences=differences,
+            )
+        )
+    return cells
+
+
+def _write_cells(database: Database, cells: Sequence[_Cell], target: Path) -> None:
+    """Make the table `cells`, and write the outcome of each device; whole or not at all."""
+    columns: list[list[object]] = [[each.key[0] for each in cells], [each.key[1] for each in cells]]
+    columns += [[each.outcome for each in cells], [each.profile for each in cells]]
+    columns.append([None if each.used is None else each.used.profile for each in cells])
+    names = ("decision UBIGINT", "pattern UBIGINT", "outcome VARCHAR", "decided VARCHAR", "used VARCHAR")
+    unnested = ", ".join(f"unnest(?::{kind}[]) AS {name}" for name, kind in map(str.split, names))
+    database.rows(
+        f"CREATE TEMP TABLE cells AS SELECT *, row_number() OVER () - 1 AS cell FROM (SELECT {unnested})",
+        columns,
+    )
+    with whole_file(target) as beside:
+        database.rows(
+            "COPY (SELECT device AS device_id, outcome, decided AS decided_profile, used AS used_profile "
+            "FROM joined JOIN cells USING (decision, pattern)) "
+            f"TO {quoted_text(os.fspath(beside))} ({TABLE_FORMAT})"
+        )
+
+
+def _given(*names: str) -> str:
+    """Return the SQL of a table whose columns are parameters, such as `cell INT`."""
+    columns = ", ".join(f"unnest(?::{kind}[]) AS {name}" for name, kind in map(str.split, names))
+    return f"(SELECT {columns})"
+
+
+def _splits(cells: Sequence[_Cell]) -> Iterator[_Split]:
+    """Yield what is compared: profiles and values of options with all others, and the sides of rollouts.
+
+    Failed devices take no part; nor, in rollouts, those with an old revision.
+    """
+    labels: dict[tuple[str, str], dict[str, list[int]]] = {}
+    for number, cell in enumerate(cells):
+        if cell.used is None or cell.outcome == "failed":
+            continue
+        if cell.used.profile is not None:
+            labels.setdefault(("profile", ""), {}).setdefault(cell.used.profile, []).append(number)
+        for path, value in cell.used.options.items():
+            labels.setdefault(("option", f"{path} = "), {}).setdefault(value, []).append(number)
+        for rollout, side in cell.sides.items() if cell.outcome != "old_revision" else ():
+            for label in (rollout, f"{rollout} in {cell.profile}"):
+                labels.setdefault(("rollout", label), {}).setdefault(str(side), []).append(number)
+    for (by, start), groups in labels.items():
+        if by == "rollout" and len(groups) == 2:
+            yield by, start, groups["True"], groups["False"]
+        sizes = {label: sum(cells[n].devices for n in members) for label, members in groups.items()}
+        if by != "rollout" and len(groups) > 1:
+            for label in sorted(groups, key=lambda each: (-sizes[each], each))[:_MAX_VALUES]:
+                others = [n for other, members in groups.items() if other != label for n in members]
+                yield by, start + label, groups[label], others
+
+
+def _latency(database: Database, splits: Sequence[_Split]) -> list[LatencyRow]:
+    """Return the ratios of all splits and durations; all intervals together have the error `FAMILY_ERROR`."""
+    parts = " UNION ALL ".join(
+        f"SELECT cell, '{name}' AS metric, {_BIN.format(name)} AS bin, count(*) AS n, sum({name}) AS total "
+        f"FROM joined JOIN cells USING (decision, pattern) WHERE {name} > 0 GROUP BY ALL"
+        for name in DURATIONS
+    )
+    members = [
+        (number, side, cell)
+        for number, each in enumerate(splits)
+        for side in (0, 1)
+        for cell in each[2 + side]
+    ]
+    database.rows(
+        f"CREATE TEMP TABLE merged AS WITH histogram AS MATERIALIZED ({parts}) "
+        "SELECT number, metric, side, bin, sum(n) AS n, sum(total) / sum(n) AS value "
+        f"FROM histogram JOIN {_given('number INT', 'side INT', 'cell INT')} USING (cell) GROUP BY ALL",
+        [[row[place] for row in members] for place in range(3)],
+    )
+    counts = {
+        (number, metric, side): int(devices)
+        for number, metric, side, devices in database.rows(
+            "SELECT number, metric, side, sum(n) FROM merged GROUP BY ALL"
+        )
+    }
+    both = [
+        (number, metric) for number, metric, side in counts if side == 0 and (number, metric, 1) in counts
+    ]
+    error = FAMILY_ERROR / max(len(both), 1)
+    places = {
+        (*pair, side): _places(counts[pair[0], pair[1], side], error) for pair in both for side in (0, 1)
+    }
+    wanted = [(*side, place) for side, found in places.items() for place in {*found} - {0}]
+    values: dict[tuple[object, ...], float] = {
+        tuple(row[:4]): row[4]
+        for row in database.rows(
+            "WITH ranked AS (SELECT number, metric, side, value, sum(n) OVER (PARTITION BY number, metric, "
+            "side ORDER BY bin) AS upto FROM merged) SELECT number, metric, side, place, min(value) "
+            f"FROM ranked JOIN {_given('number INT', 'metric VARCHAR', 'side INT', 'place BIGINT')} "
+            "USING (number, metric, side) WHERE upto >= place GROUP BY ALL",
+            [[row[column] for row in wanted] for column in range(4)],
+        )
+    }
+    values |= {
+        (*side, end): other for side in places for end, other in ((0, 0.0), (counts[side] + 1, math.inf))
+    }
+    medians = {}
+    for side, found in places.items():
+        low, first, second, high = (values[side + (place,)] for place in found)  # noqa: RUF005  (not in 3.10)
+        medians[side] = MedianInterval(counts[side], (first + second) / 2, low, high)
+    rows = []
+    for number, metric in both:
+        by, label, _, _ = splits[number]
+        rows.append(LatencyRow(by, label, metric, medians[number, metric, 0], medians[number, metric, 1]))
+    kinds, metrics = ("rollout", "profile", "option"), DURATIONS
+    return sorted(
+        rows, key=lambda row: (not row.claim, kinds.index(row.by), row.label, metrics.index(row.metric))
+    )
+
+
+def _places(devices: int, error: float) -> tuple[int, int, int, int]:
+    """Return the places of the median, between those of the ends of its interval; 0 if it has none."""
+    low = lower_place(devices, error)
+    return low, (devices + 1) // 2, devices // 2 + 1, devices + 1 - low

@@ -1,0 +1,181 @@
+"""Files of usage records: JSON lines and Parquet, read into the same columns, with what is wrong in a row.
+
+A record with a problem is counted, and nothing else is read of it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from etconfig.app.configuring.usage_record import DURATIONS, REASONS, VERSION, UsageRecord
+from etconfig.diagnostics import Diagnostic, Span
+from etconfig.errors import FactError
+from etconfig.fleet.inventory.database import Database
+from etconfig.fleet.inventory.inventory import JSON_LINES, PARQUET, InventorySource, find_sources
+from etconfig.fleet.inventory.sql_names import quoted_name, quoted_text
+
+_TEXTS, _COUNTS = ("device", "bundle", "profile", "reason", "variant"), ("revision", "at")
+_KINDS = {
+    **dict.fromkeys(_TEXTS, "VARCHAR"),
+    **dict.fromkeys(_COUNTS, "BIGINT"),
+    "options": "VARCHAR",
+    **dict.fromkeys(("has_failed", "has_all_options"), "BOOLEAN"),
+    **dict.fromkeys(DURATIONS, "DOUBLE"),
+}
+"""The columns of a record, with their types; `options` is the JSON text of the list."""
+_PATHS = {
+    **{name: f"durations_us.{name}" for name in DURATIONS},
+    "has_failed": "failure",
+    "has_all_options": "left_out.options",
+}
+"""The fields of records that have other names than their columns."""
+_INTS = ("INTEGER", "INT")
+_TYPES = {
+    "VARCHAR": ("VARCHAR", "JSON", "ENUM"),
+    "BIGINT": _INTS,
+    "DOUBLE": ("DOUBLE", "FLOAT", "DECIMAL", "INT"),
+}
+_BATCH, _MAX_LINE = 10_000, 1 << 20
+
+
+def usage_relation(database: Database, texts: Sequence[str]) -> tuple[str, tuple[InventorySource, ...]]:
+    """Return the SQL of all records that paths and patterns name, and their files.
+
+    Its columns are `file`, `row`, `problem`, which is NULL if nothing is wrong, and those of a record.
+
+    Raises:
+        FactError: some name no file, a file cannot be read, or its columns are wrong.
+    """
+    sources = find_sources(texts)
+    kinds = ", ".join(f"{quoted_name(name)} {kind}" for name, kind in _KINDS.items())
+    database.rows(f"CREATE TEMP TABLE lines (file INT, row BIGINT, problem VARCHAR, {kinds})")
+    found, problems = ["SELECT * FROM lines"], []
+    for number, source in enumerate(sources):
+        try:
+            with database.reading():
+                if source.path.suffix.lower() in JSON_LINES:
+                    _insert_lines(database, number, source.path)
+                elif source.path.suffix.lower() in PARQUET:
+                    found.append(f"SELECT {number}, {_parquet_rows(database, source)}")
+                else:
+                    raise OSError("it has no usage records")
+        except OSError as error:
+            problems.append(_unreadable(source, str(error.strerror or error).partition("\n")[0]))
+    if problems:
+        raise FactError(diagnostics=tuple(problems))
+    return f"({' UNION ALL '.join(found)})", sources
+
+
+def _unreadable(source: InventorySource, reason: str) -> Diagnostic:
+    return Diagnostic(
+        code="unreadable-file",
+        message=f"cannot read {source.label}: {reason}",
+        spans=(Span(file=source.label),),
+        help="usage records are lines of JSON (.jsonl), or a .parquet file with their fields as columns",
+    )
+
+
+def _insert_lines(database: Database, number: int, path: Path) -> None:
+    """Read lines of JSON into the table `lines`; empty ones have no row."""
+    rows: list[list[object]] = []
+    values = ", ".join(f"unnest(?::{kind}[])" for kind in ("INT", "BIGINT", "VARCHAR", *_KINDS.values()))
+    for row, line in enumerate(_lines(path), 1):
+        rows.append([number, row, *_values(line)])
+        if len(rows) == _BATCH:
+            database.rows(f"INSERT INTO lines SELECT {values}", [*map(list, zip(*rows, strict=True))])
+            rows.clear()
+    if rows:
+        database.rows(f"INSERT INTO lines SELECT {values}", [*map(list, zip(*rows, strict=True))])
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    """Yield the lines that are not empty; of one that is far too long, the start."""
+    with path.open("rb") as file:
+        is_start = True
+        while line := file.readline(_MAX_LINE):
+            if is_start and line.strip():
+                yield line.removeprefix(b"\xef\xbb\xbf")
+            is_start = line.endswith(b"\n")
+
+
+def _values(line: bytes) -> list[object]:
+    """Return the problem of a line and its values."""
+    try:
+        read = UsageRecord.from_json(line)
+    except ValueError as error:
+        return [str(error).partition(", given ")[0], *[None] * len(_KINDS)]
+    options = None if read.options is None else json.dumps(read.options)
+    has_all = not (read.left_out or {}).get("options")
+    durations = [(read.durations_us or {}).get(name) for name in DURATIONS]
+    texts = [getattr(read, name) for name in (*_TEXTS, *_COUNTS)]
+    return [None, *texts, options, read.failure is not None, has_all, *durations]
+
+
+def _parquet_rows(database: Database, source: InventorySource) -> str:
+    """Return the SQL of the rows of a Parquet file, whose columns are the fields of records.
+
+    Raises:
+        OSError: a column is missing, or has a wrong type.
+    """
+    types = _fields(database, source, "*")
+    for struct in {"durations_us", "left_out"} & types.keys():
+        types |= {
+            f"{struct}.{name}": kind for name, kind in _fields(database, source, f"unnest({struct})").items()
+        }
+    sql = {}
+    for name, path in {**dict.fromkeys(_KINDS), **_PATHS, "version": "etconfig_usage"}.items():
+        field, kinds = path or name, _TYPES.get(_KINDS.get(name, "BIGINT"), ())
+        found = types.get(field, '"NULL"')
+        if (
+            kinds
+            and name != "options"
+            and found != '"NULL"'
+            and not any(kind in found.partition("(")[0] for kind in kinds)
+        ):
+            raise OSError(f"its column {field} is {found}, but must be {kinds[0]}")
+        sql[name] = ".".join(map(quoted_name, field.split("."))) if field in types else "NULL"
+    if "etconfig_usage" not in types:
+        raise OSError("it has no column etconfig_usage, so it has no usage records")
+    sql["has_failed"] = f"{sql['has_failed']} IS NOT NULL"
+    sql["has_all_options"] = f"coalesce(TRY_CAST({sql['has_all_options']} AS BIGINT) = 0, TRUE)"
+    if types.get("options", "VARCHAR") not in _TYPES["VARCHAR"]:
+        if not {"path", "value"} <= _fields(database, source, "unnest(options, recursive := true)").keys():
+            raise OSError(
+                f"its column options is {types['options']}, but must be STRUCT(path VARCHAR, value JSON)[]"
+            )
+        sql["options"] = "to_json(options)"
+    selected = ", ".join(
+        f"CAST({sql[name]} AS {kind}) AS {quoted_name(name)}" for name, kind in _KINDS.items()
+    )
+    rows = (
+        f"SELECT file_row_number + 1 AS row, {sql['version']} AS version, {selected} FROM {source.relation}"
+    )
+    problem = " ".join(f"WHEN {wrong} THEN {quoted_text(text)}" for wrong, text in _row_problems())
+    return f"row, CASE {problem} END, {', '.join(map(quoted_name, _KINDS))} FROM ({rows})"
+
+
+def _row_problems() -> Iterator[tuple[str, str]]:
+    """Yield the SQL of what may be wrong with a row, with the text that says so."""
+    yield f"version IS DISTINCT FROM {VERSION}", f"etconfig_usage: this etconfig reads version {VERSION}"
+    reasons = ", ".join(map(quoted_text, REASONS))
+    yield f"coalesce(reason NOT IN ({reasons}), TRUE)", f"reason: expected one of {', '.join(REASONS)}"
+    yield from ((f"{name} = ''", f"{name}: expected a text that is not empty") for name in _TEXTS)
+    yield from (
+        (f"{quoted_name(name)} < 0", f"{name}: expected a whole number, 0 or more") for name in _COUNTS
+    )
+    for name in DURATIONS:
+        yield f"{name} < 0 OR NOT isfinite({name})", f"durations_us.{name}: expected a number, 0 or more"
+
+
+def _fields(database: Database, source: InventorySource, sql: str) -> dict[str, str]:
+    """Return the columns, or the fields of a column of structs, with their types.
+
+    Raises:
+        OSError: the column has no fields.
+    """
+    try:
+        return database.columns(f"(SELECT {sql} FROM {source.relation})")
+    except (database.errors.BinderException, database.errors.ParserException) as error:
+        raise OSError(f"{sql} has no fields: write a STRUCT, or leave the column out") from error

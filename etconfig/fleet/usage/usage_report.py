@@ -1,0 +1,117 @@
+"""Reports on the use of a fleet: guards, data and tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from etconfig.base.records import record
+from etconfig.fleet.running.reports import share_text
+from etconfig.fleet.usage.usage_comparison import LatencyRow, UsageCounts
+from etconfig.fleet.usage.verdicts import OUTCOMES
+from etconfig.profile.usage_guards import Guard
+from etconfig.report.model import Table
+
+
+@record(frozen=True)
+class GuardOutcome:
+    """The outcome of a guard: `broken`, `held`, or `undecided` if no comparison has enough devices.
+
+    Attributes:
+        guard: The guard.
+        verdict: The outcome.
+        worst: The comparison with the highest ratio among those with enough devices, or None.
+    """
+
+    guard: Guard
+    verdict: str
+    worst: LatencyRow | None
+
+    @classmethod
+    def of(cls, guard: Guard, rows: Sequence[LatencyRow]) -> GuardOutcome:
+        """Judge a guard: it is broken if a claimed ratio is higher than it allows."""
+        watched = [row for row in rows if (row.by, row.metric) == (guard.by, guard.metric)]
+        watched = [row for row in watched if row.ratio.pairs >= guard.min_devices]
+        broken = [row for row in watched if row.claim and row.ratio.ratio > 1 + guard.worse_than]
+        verdict = "broken" if broken else "held" if watched else "undecided"
+        return cls(guard, verdict, max(broken or watched, key=lambda row: row.ratio.ratio, default=None))
+
+    def __str__(self) -> str:
+        if self.worst is None:
+            return f"no comparison has {self.guard.min_devices:,} devices on each side"
+        return f"{self.worst.ratio.ratio:.3f} {_interval(self.worst)} {self.worst.label}"
+
+
+def usage_data(counts: UsageCounts, guards: Sequence[GuardOutcome]) -> dict[str, Any]:
+    """Return the use of a fleet as plain data."""
+    of_problems = ("file", "problem", "records", "first_row")
+    return {
+        **{name: getattr(counts, name) for name in ("records", "unnamed", "repeated")},
+        "outcomes": dict(counts.outcomes),
+        "differences": [
+            {"why": each.why, "decided": each.decided, "used": each.used, "devices": devices}
+            for each, devices in counts.differences.items()
+        ],
+        "latency": [
+            {
+                "by": row.by,
+                "label": row.label,
+                "metric": row.metric,
+                "devices": row.one.devices,
+                "others": row.other.devices,
+                "median_us": row.one.median,
+                "others_median_us": row.other.median,
+                "ratio": row.ratio.ratio,
+                "interval": [row.ratio.low, row.ratio.high if math.isfinite(row.ratio.high) else None],
+                "claim": row.claim,
+            }
+            for row in counts.latency
+        ],
+        "guards": [
+            {"guard": str(each.guard), "verdict": each.verdict, "worst": str(each)} for each in guards
+        ],
+        "problems": [dict(zip(of_problems, each, strict=True)) for each in counts.problems],
+    }
+
+
+def usage_tables(counts: UsageCounts, guards: Sequence[GuardOutcome]) -> list[Table]:
+    """Return the tables of the use of a fleet."""
+    outcomes, total = counts.outcomes, sum(counts.outcomes.values())
+    found: tuple[tuple[str, str, Sequence[Sequence[str | int]]], ...] = (
+        (
+            "Devices",
+            "OUTCOME DEVICES SHARE",
+            [(OUTCOMES[word], n, share_text(n, total)) for word, n in outcomes.items() if n],
+        ),
+        (
+            "Differences",
+            "WHY DECIDED USED DEVICES",
+            [
+                (OUTCOMES.get(each.why, each.why), each.decided, each.used, n)
+                for each, n in counts.differences.items()
+            ],
+        ),
+        (
+            "Durations",
+            "BY METRIC DEVICES OTHERS MEDIAN OTHERS RATIO INTERVAL CLAIM",
+            [
+                (
+                    *(row.label, row.metric, row.one.devices, row.other.devices),
+                    *(f"{side.median / 1000:.4g} ms" for side in (row.one, row.other)),
+                    *(f"{row.ratio.ratio:.3f}", _interval(row), row.claim or ""),
+                )
+                for row in counts.latency
+            ],
+        ),
+        ("Guards", "GUARD VERDICT WORST", [(str(each.guard), each.verdict, str(each)) for each in guards]),
+        ("Wrong records", "FILE PROBLEM RECORDS FIRST_ROW", counts.problems),
+    )
+    return [
+        Table(caption=caption, headers=[each.replace("_", " ") for each in headers.split()], rows=rows)
+        for caption, headers, rows in found
+    ]
+
+
+def _interval(row: LatencyRow) -> str:
+    return row.ratio.interval.replace("inf", "...")

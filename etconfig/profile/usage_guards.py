@@ -1,0 +1,69 @@
+"""`[[guard]]` of a project file: the most by which devices of a rollout may be slower."""
+
+from __future__ import annotations
+
+import math
+
+from etconfig.base.records import record
+from etconfig.diagnostics import did_you_mean
+from etconfig.profile.table import TomlTable
+
+WORDS = {"metric": ("load", "first_run", "p50", "p95"), "by": ("rollout", "profile", "option")}
+"""The durations of usage records that a guard may watch, and its comparisons."""
+_HELP = 'such as metric = "p95", worse_than = "5%", min_devices = 500'
+
+
+@record(frozen=True, kw_only=True)
+class Guard:
+    """A limit on the ratio of two medians.
+
+    Attributes:
+        metric: The duration.
+        worse_than: The share by which the ratio may be above 1.
+        min_devices: The least number of devices on each side.
+        by: The comparisons that it watches: `rollout`, `profile` or `option`.
+    """
+
+    metric: str
+    worse_than: float
+    min_devices: int = 100
+    by: str = "rollout"
+
+    def __str__(self) -> str:
+        return f"{self.metric} by {self.by}: at most {100 * self.worse_than:.6g}% worse"
+
+
+def read_guards(section: TomlTable) -> tuple[Guard, ...]:
+    """Read the guards; their problems are added to the problems of the table."""
+    found = []
+    for table in section.array_of_tables("guard"):
+        before = len(section.problems)
+        table.check_keys(("metric", "worse_than", "min_devices", "by"), "guard")
+        for key in ("metric", "worse_than"):
+            table.require(key, _HELP)
+        given = {"by": "rollout", "min_devices": 100, **table.data}
+        for key, words in WORDS.items():
+            text = table.string(key, _HELP)
+            if text is not None and text not in words:
+                message = f"{key!r} must be one of {', '.join(words)}"
+                table.report("wrong-type", message, table.value_span(key), did_you_mean(text, words) or _HELP)
+        share = _share(table.typed("worse_than", (str, int, float), "a share, such as 5%", _HELP))
+        if not 0 <= share < math.inf:
+            message = "'worse_than' must be a share of 0 or more, such as \"5%\""
+            table.report("wrong-type", message, table.value_span("worse_than"), _HELP)
+        devices = table.typed("min_devices", (int,), "a number of devices", _HELP)
+        if devices is not None and devices < 1:
+            message = "'min_devices' must be 1 or more"
+            table.report("wrong-type", message, table.value_span("min_devices"), _HELP)
+        if len(section.problems) == before:
+            found.append(Guard(**{**given, "worse_than": share}))
+    return tuple(found)
+
+
+def _share(value: object) -> float:
+    """Return a share, such as `5%` or 0.05; -1 for a text that is none, 0 for nothing."""
+    text = str(0 if value is None else value).strip()
+    try:
+        return float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        return -1.0
