@@ -184,6 +184,7 @@ void set_file(const ModelChoice& model, bool is_found, const char** file) {
 extern "C" {
 
 uint32_t etconfig_device_version(void) { return ETCONFIG_DEVICE_VERSION; }
+uint32_t etconfig_device_abi(void) { return ETCONFIG_DEVICE_ABI; }
 
 const char* etconfig_device_status_name(int status) {
   switch (status) {

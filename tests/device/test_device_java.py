@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
-from compilers import compiled, system_compiler
+from compilers import cmake, compiled, system_compiler
 from device_stacks import Stack
 from doc_pages import ROOT, Page
 from doc_shell import Shell
@@ -278,13 +279,20 @@ def test_the_kotlin_class_answers_as_the_java_class(built: Path, bundle: Path, t
 
 
 @pytest.mark.device
-def test_the_build_for_gradle_works_on_a_desktop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_gradle_builds_is_built_on_a_desktop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the arguments and the target of the Gradle project, but without the NDK."""
     monkeypatch.setenv("JAVA_HOME", str(java_home()))
-    if shutil.which("cmake") is None:
-        pytest.skip("no cmake on the PATH")
-    run("cmake", "-S", JAVA, "-B", tmp_path)
-    run("cmake", "--build", tmp_path)
-    assert (tmp_path / "libetconfig_device_jni.so").is_file()
+    gradle = (JAVA.parent / "android" / "build.gradle").read_text()
+    arguments, targets = (
+        re.findall(r'"([^"]+)"', line)
+        for line in re.findall(r"^ +(?:arguments|targets) (.+)$", gradle, re.MULTILINE)
+    )
+    run(cmake(), "-S", JAVA.parents[1], "-B", tmp_path, *arguments)
+    run(cmake(), "--build", tmp_path, "--target", *targets)
+    (library,) = re.findall(
+        r'loadLibrary\("(\w+)"\)', (JAVA / "src/main/java/org/etconfig/device/Device.java").read_text()
+    )
+    assert (tmp_path / f"lib{library}.so").is_file()
 
 
 JAVA_PAGE = Page(ROOT / "docs" / "device-api.md")

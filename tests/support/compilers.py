@@ -7,6 +7,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -23,6 +24,16 @@ def system_compiler() -> str:
         if (found := shutil.which(name)) is not None:
             return found
     pytest.skip("no C++ compiler (c++, g++ or clang++) on the PATH")
+
+
+def cmake() -> str:
+    """Return the command of CMake, first of this environment; skips the test without it."""
+    found = shutil.which(
+        "cmake", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    )
+    if found is None:
+        pytest.skip("no cmake on the PATH; `make test-device` installs it")
+    return found
 
 
 def compiled(command: Sequence[str | Path], target: Path) -> Path:

@@ -27,13 +27,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#if defined(__GNUC__) && !defined(_WIN32)
+#pragma GCC visibility push(default) /* a library of hidden names exports these */
+#endif
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 /* The version of this interface. It grows with each function, status or
-   kind that is added; none changes or goes away. */
-#define ETCONFIG_DEVICE_VERSION 1
+   kind that is added. */
+#define ETCONFIG_DEVICE_VERSION 2
+/* The number of its ABI. It grows if a function, struct or number changes or goes away: a program that was
+   compiled with this header runs with every library that has the same number and no lower version. */
+#define ETCONFIG_DEVICE_ABI 1
 
 typedef struct etconfig_device etconfig_device;
 
@@ -81,6 +87,8 @@ typedef enum {
 /* The version of the interface that the library has: programs that
    load it at run time compare it with theirs. */
 uint32_t etconfig_device_version(void);
+/* The number of the ABI that the library has. */
+uint32_t etconfig_device_abi(void);
 /* The name of a status, such as "no profile matches". */
 const char* etconfig_device_status_name(int status);
 
@@ -232,6 +240,9 @@ size_t etconfig_device_explain_variant(const etconfig_device* device, uint32_t i
 
 #ifdef __cplusplus
 }
+#endif
+#if defined(__GNUC__) && !defined(_WIN32)
+#pragma GCC visibility pop
 #endif
 
 #endif

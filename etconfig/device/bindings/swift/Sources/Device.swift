@@ -1,4 +1,6 @@
+#if canImport(CEtconfigDevice)  // in a pod, its functions are a part of this module
 import CEtconfigDevice
+#endif
 import Foundation
 
 /// A refused call: what was asked for, and why it failed.
