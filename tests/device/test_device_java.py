@@ -226,6 +226,26 @@ class TestJava:
         assert answers["variant"] == "IllegalArgumentException no variant 2"
         assert answers["no model"] == "19 nothing: no such model"
 
+    def test_usage_is_recorded(self, answers: dict[str, str]) -> None:
+        found, named = (json.loads(answers[each].rstrip("|")) for each in ("usage", "usage all"))
+        assert (found["profile"], found["reason"], found["model"]) == ("acme/board", "fallback", "digits")
+        assert found["rejected"] == [
+            {"variant": "digits_xnnpack.pte", "reason": "its load failed: code é 0x12"}
+        ]
+        assert len(found["options"]) == 7
+        assert found["facts"]["cpu.available_cores"] == 4
+        given = {"device": "phone é 😀", "at": 1700000000000, "bundle": "app", "revision": 7}
+        durations = {"load": 8200, "first_run": 900.5, "p50": 310, "p95": 402.25, "runs": 100}
+        assert named == {**found, **given, "durations_us": durations}
+        failed = {**named, "reason": "error", "failure": 'it "crashed"'}
+        assert json.loads(answers["usage failed"].rstrip("|")) == failed
+        assert (answers["usage reason"], answers["usage failed reason"]) == ("FALLBACK", "ERROR")
+        assert json.loads(answers["usage without arguments"].rstrip("|"))["failure"] == "no such method"
+        assert answers["usage order"] == "101 usage: open, select or resolve first"
+        assert answers["usage negative"] == "IllegalArgumentException -1 is negative"
+        assert answers["usage duration"] == "IllegalArgumentException NaN is not a duration"
+        assert answers["usage text"] == "IllegalArgumentException a text has a null character"
+
     def test_errors_are_exceptions_with_a_message(self, answers: dict[str, str]) -> None:
         assert answers["damaged"] == "3 the bundle: damaged"
         assert answers["not a bundle"] == answers["no bytes"] == "1 the bundle: not a bundle"
@@ -273,6 +293,7 @@ def test_the_kotlin_class_answers_as_the_java_class(built: Path, bundle: Path, t
         "digits_xnnpack.pte",
         "digits_xnnpack.pte",
         "its load failed: code 0x12",
+        "FALLBACK 1",
         "cpu.available_cores: not a value of this fact",
         "the device is closed",
     ]

@@ -18,6 +18,7 @@ SOURCE = PACKAGE / "bindings" / "swift" / "Sources" / "Device.swift"
 NOT_CALLED = {
     "version",  # the library is a part of the package
     "abi",
+    "usage_reason_name",  # an enum has the words
     "producer",
     "fingerprint",
     "fact_unit",

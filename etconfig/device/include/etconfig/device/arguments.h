@@ -5,6 +5,7 @@
 #include <cassert>
 #include <optional>
 
+#include "json.h"
 #include "select.h"
 #include "../version.h"
 
@@ -68,6 +69,8 @@ class Value {
     return std::nullopt;
   }
   void write(TextBuffer* out) const { internal::write_value(*tables_, operand_, out); }
+  // As JSON, with every item of an array or table.
+  void write_json(TextBuffer* out) const { internal::write_json(*tables_, operand_, ", ", ": ", out); }
 
  private:
   const internal::Tables* tables_;
@@ -277,6 +280,7 @@ class AnyArguments {
 
  private:
   friend class Bundle;
+  friend class UsageRecord;
 
   bool is_stale() const { return tables_ != nullptr && tables_->opening != opening_; }
   const internal::Storage& current() const { return *storage_[used_]; }
