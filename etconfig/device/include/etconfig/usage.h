@@ -341,11 +341,12 @@ class UsageRecord {
     if (!number) return;
     *out << (*is_first ? "\"" : ",\"") << name << "\":";
     *is_first = false;
-    const auto whole = static_cast<double>(*number);
-    if (std::is_integral_v<T> || (whole < 9007199254740992.0 && whole == std::floor(whole))) {
-      *out << static_cast<int64_t>(*number);
-    } else {
+    const bool is_small = *number < T(9007199254740992);  // so that every integer is a number
+    const int64_t whole = std::is_integral_v<T> || is_small ? static_cast<int64_t>(*number) : 0;
+    if (std::is_integral_v<T> || (is_small && static_cast<T>(whole) == *number)) {
       *out << whole;
+    } else {
+      *out << *number;
     }
   }
   // The text of the failure, or the name of the status; at most 200 bytes, cut at a whole character.

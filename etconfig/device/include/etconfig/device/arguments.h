@@ -213,8 +213,6 @@ struct [[nodiscard]] Changes {
   Status status = Status::Ok;  // unless it is Ok, nothing changed
   uint32_t count = 0;          // options that changed
   uint32_t at_execute = 0;     // those of them that apply at the next execute; others need a new load
-
-  explicit operator bool() const { return status == Status::Ok && count != 0; }
 };
 
 // What functions take, whatever the size of the storage. Views of it
