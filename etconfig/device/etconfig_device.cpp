@@ -45,7 +45,8 @@ struct etconfig_device {
 static_assert(static_cast<int>(Status::NoVariant) == ETCONFIG_DEVICE_NO_VARIANT,
               "the statuses are those of device.h");
 static_assert(static_cast<int>(Status::NoSuchOption) == ETCONFIG_DEVICE_NO_SUCH_OPTION, "in the same order");
-static_assert(static_cast<int>(UsageReason::Error) == ETCONFIG_USAGE_ERROR, "the reasons are those of usage.h");
+static_assert(static_cast<int>(UsageReason::Error) == ETCONFIG_USAGE_ERROR,
+              "the reasons are those of usage.h");
 static_assert(static_cast<int>(ValueKind::Table) == ETCONFIG_DEVICE_TABLE, "the kinds are those of device.h");
 static_assert(static_cast<int>(FactType::TextList) + 1 == ETCONFIG_DEVICE_ARRAY,
               "the types of facts are kinds, in order");
@@ -147,7 +148,8 @@ void set_file(const ModelChoice& model, bool is_found, const char** file) {
 class DeviceUsage {
  public:
   DeviceUsage(const etconfig_device& device, const etconfig_usage* usage)
-      : record(device.bundle, device.facts, device.selection, device.is_resolved ? &device.arguments : nullptr,
+      : record(device.bundle, device.facts, device.selection,
+               device.is_resolved ? &device.arguments : nullptr,
                device.is_model_asked ? &device.model : nullptr) {
     if (usage == nullptr) return;
     etconfig_usage given = ETCONFIG_USAGE_INIT;  // an application of before has fewer fields

@@ -374,7 +374,8 @@ class Bundle {
   friend class UsageRecord;
 
   void write_reason(const ModelChoice& choice, uint32_t index, const internal::Operand* facts,
-                    std::string_view separator, TextBuffer* out, const internal::FactSet* hidden = nullptr) const {
+                    std::string_view separator, TextBuffer* out,
+                    const internal::FactSet* hidden = nullptr) const {
     for (uint32_t i = 0; i < choice.failure_count_; ++i) {
       if (choice.failures_[i].variant != index) continue;
       *out << "its load failed: " << choice.failures_[i].reason;

@@ -93,8 +93,8 @@ typedef enum {
   ETCONFIG_USAGE_ERROR     /* nothing was resolved or loaded */
 } etconfig_usage_reason;
 
-/* What only the application knows about a use. Begin with ETCONFIG_USAGE_INIT; NULL and negative numbers are not
-   written. Durations are microseconds. */
+/* What only the application knows about a use. Begin with ETCONFIG_USAGE_INIT; NULL and negative numbers are
+   not written. Durations are microseconds. */
 typedef struct {
   size_t size; /* of this struct, where the application was compiled */
   const char* device; /* the application's own name for the device */
@@ -269,10 +269,10 @@ size_t etconfig_device_explain_variant(const etconfig_device* device, uint32_t i
 
 /* --- usage --- */
 
-/* Writes the record of what is used now, one line of JSON, with the arguments and the variant if there are any.
-   `usage` may be NULL. If something is refused, the buffer is empty. TOO_SMALL: a record needs
-   ETCONFIG_USAGE_BYTES at most; or its names alone take more. INVALID_VALUE: a duration is not finite. WRONG_ORDER:
-   nothing was selected, and there is no `failure`. */
+/* Writes the record of what is used now, one line of JSON, with the arguments and the variant if there are
+   any. `usage` may be NULL. If something is refused, the buffer is empty. TOO_SMALL: a record needs
+   ETCONFIG_USAGE_BYTES at most; or its names alone take more. INVALID_VALUE: a duration is not finite.
+   WRONG_ORDER: nothing was selected, and there is no `failure`. */
 int etconfig_device_usage(const etconfig_device* device, const etconfig_usage* usage, char* buffer,
                           size_t size);
 /* The reason that the record would have; -1 for NULL. */

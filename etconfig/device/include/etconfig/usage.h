@@ -1,8 +1,8 @@
-// A record of what was used for a load: one line of JSON of at most 2,048 bytes, for the application to send or to
-// keep. docs/schemas/etconfig-usage.json has its fields.
+// A record of what was used for a load: one line of JSON of at most 2,048 bytes, for the application to send
+// or to keep. docs/schemas/etconfig-usage.json has its fields.
 //
-// Nothing is recorded unless the application asks, and nothing is sent. Facts that identify the device or its user
-// are never written, nor are values that were computed from them. Allocates nothing, throws nothing.
+// Nothing is recorded unless the application asks, and nothing is sent. Facts that may identify the device or
+// its user are never written, nor are values that were computed from them. Allocates nothing, throws nothing.
 //
 //   UsageRecord record(bundle, facts, selection, &arguments, &choice);
 //   record.bundle_id = "camera-app";
@@ -86,8 +86,8 @@ class UsageRecord {
   // `rejected`, then `facts`, then `options`, each from the end.
   //
   // TooSmall: the buffer has no room for the line, or the line is too long without any entry. InvalidValue: a
-  // duration or count is negative or not finite. Stale: selection, arguments or choice are of another bundle, of
-  // the one that was opened before, or of two profiles.
+  // duration or count is negative or not finite. Stale: selection, arguments or choice are of another bundle,
+  // of the one that was opened before, or of two profiles.
   Status write(TextBuffer* out) const {
     if (is_stale()) return Status::Stale;
     if (!are_numbers_right()) return Status::InvalidValue;
@@ -117,7 +117,8 @@ class UsageRecord {
 
   bool has_model() const { return choice_ != nullptr && choice_->tables_ == &t_; }
   bool is_stale() const {
-    if (selection_ && (selection_.opening != t_.opening || selection_.profile >= t_.profiles.size())) return true;
+    if (selection_ && selection_.opening != t_.opening) return true;
+    if (selection_ && selection_.profile >= t_.profiles.size()) return true;
     if (arguments_ != nullptr && arguments_->tables_ != nullptr) {
       if (arguments_->tables_ != &t_ || arguments_->is_stale()) return true;
       if (*arguments_ && arguments_->profile() != selection_.profile) return true;
@@ -229,7 +230,9 @@ class UsageRecord {
   // The facts on which the profile, the options and the variant depend.
   internal::FactSet deciding_facts() const {
     internal::FactSet facts;
-    if (selection_ && !selection_.is_named) add_condition(t_.profiles[selection_.profile].condition(), &facts);
+    if (selection_ && !selection_.is_named) {
+      add_condition(t_.profiles[selection_.profile].condition(), &facts);
+    }
     visit_resolved([&](const internal::Resolved& resolved, const format::OptionSettings* settings) {
       add_facts_of(resolved, settings, &facts);
     });
@@ -337,7 +340,8 @@ class UsageRecord {
     internal::write_json(text, out);
   }
   template <typename T>
-  static void write_number(const char* name, const std::optional<T>& number, bool* is_first, TextBuffer* out) {
+  static void write_number(const char* name, const std::optional<T>& number, bool* is_first,
+                           TextBuffer* out) {
     if (!number) return;
     *out << (*is_first ? "\"" : ",\"") << name << "\":";
     *is_first = false;
@@ -407,13 +411,15 @@ class UsageRecord {
     return size.needed();
   }
 
-  // Finds how many entries fit: all that are left out of one list are its last ones, and a list loses entries only
-  // when those before it have none left.
+  // Finds how many entries fit: all that are left out of one list are its last ones, and a list loses entries
+  // only when those before it have none left.
   void fit(Entries* kept, Entries* left) const {
     size_t all[3] = {0, 0, 0};  // bytes of the whole list
     uint32_t count[3] = {0, 0, 0};
     for (const List list : {kRejected, kFacts, kOptions}) {
-      visit(list, [&](const auto& write_entry) { all[list] += entry_bytes(list, count[list]++, write_entry); });
+      visit(list, [&](const auto& write_entry) {
+        all[list] += entry_bytes(list, count[list]++, write_entry);
+      });
     }
     const size_t base = line_bytes(Entries(), Entries());
     size_t rest = all[kFacts] + all[kOptions];  // of the lists that lose nothing yet
