@@ -69,7 +69,9 @@ class UsageRecord {
       bound_.set_by_hand(t_.profiles[selection_.profile].facts());
     }
     for (uint32_t i = 0; i < t_.facts.size(); ++i) {
-      if (may_identify(i)) hidden_.add(i);
+      if (!may_identify(i)) continue;
+      hidden_.add(i);
+      has_hidden_ = true;
     }
   }
   UsageRecord(const UsageRecord&) = delete;
@@ -91,15 +93,20 @@ class UsageRecord {
   Status write(TextBuffer* out) const {
     if (is_stale()) return Status::Stale;
     if (!are_numbers_right()) return Status::InvalidValue;
+    const internal::FactSet facts = deciding_facts();
+    char memory[kMaxBytes + 1];
+    TextBuffer line(memory, sizeof memory);
     Entries kept{kAll, kAll, kAll};
     Entries left;
-    size_t size = line_bytes(kept, left);
-    if (size > kMaxBytes) {
-      fit(&kept, &left);
-      size = line_bytes(kept, left);
+    Sizes sizes;
+    write_line(kept, left, facts, &sizes, &line);
+    if (line.is_cut()) {
+      if (!fit(sizes, line.needed(), &kept, &left)) return Status::TooSmall;
+      line = TextBuffer(memory, sizeof memory);
+      write_line(kept, left, facts, nullptr, &line);
     }
-    if (size > kMaxBytes || size > out->room()) return Status::TooSmall;
-    write_line(kept, left, out);
+    if (line.needed() > out->room()) return Status::TooSmall;
+    *out << line.text();
     return Status::Ok;
   }
 
@@ -111,6 +118,19 @@ class UsageRecord {
     uint32_t of[3] = {0, 0, 0};
     Entries() = default;
     Entries(uint32_t rejected, uint32_t facts, uint32_t options) : of{rejected, facts, options} {}
+  };
+  // The bytes of the entries of a line, each with what is before it.
+  struct Sizes {
+    static constexpr uint32_t kMost = kMaxBytes / 6;  // no entry is shorter, so further ones never fit
+    uint16_t of[3][kMost];
+    uint32_t count[3] = {0, 0, 0};
+    size_t total[3] = {0, 0, 0};
+
+    void add(List list, size_t bytes) {
+      const uint32_t number = count[list]++;
+      if (number < kMost) of[list][number] = static_cast<uint16_t>(bytes < kMaxBytes ? bytes : kMaxBytes);
+      total[list] += bytes;
+    }
   };
 
   // --- what was used ---
@@ -145,8 +165,15 @@ class UsageRecord {
     const auto type = static_cast<FactType>(fact.type());
     const bool is_chosen = type == FactType::Text && fact.choices().count != 0;
     const bool is_text = (type == FactType::Text || type == FactType::TextList) && !is_chosen;
-    return fact.is_identifying() ||
-        (is_text && detection::index_of_fact(t_.texts[fact.name()]) == detection::kNoFact);
+    return fact.is_identifying() || (is_text && !is_own(t_.texts[fact.name()]));
+  }
+  // True if the fact is one of etconfig's own, none of whose texts identifies anything without saying so.
+  static bool is_own(std::string_view name) {
+    for (const detection::FactInfo& info : detection::kFacts) {
+      if (std::strncmp(info.name, name.data(), name.size()) != 0) continue;
+      if (info.name[name.size()] == '\0') return true;
+    }
+    return detection::index_of_fact(name) != detection::kNoFact;  // of a family, such as gpu.0.name
   }
   // Adds the facts that an expression or a condition reads.
   void add_expression(uint32_t expression, internal::FactSet* facts) const {
@@ -171,18 +198,20 @@ class UsageRecord {
       add_condition(candidate.condition(), facts);
       if (candidate.source() == format::Source::Expression) add_expression(candidate.value(), facts);
     }
-    const format::Range advice = t_.backends[resolved.backend].advice();
-    for (uint32_t i = 0; i < advice.count; ++i) {
-      const format::Advice entry = t_.advice[advice.first + i];
-      if (entry.option() != resolved.option) continue;
-      add_condition(entry.condition(), facts);
-      add_expression(entry.expression(), facts);
-    }
     const format::Option option = t_.options[resolved.option];
     if (option.from_fact() != format::kNone) facts->add(option.from_fact());
   }
+  // Adds the facts that a backend's recommendations read.
+  void add_advice(uint32_t backend, internal::FactSet* facts) const {
+    const format::Range advice = t_.backends[backend].advice();
+    for (uint32_t i = 0; i < advice.count; ++i) {
+      add_condition(t_.advice[advice.first + i].condition(), facts);
+      add_expression(t_.advice[advice.first + i].expression(), facts);
+    }
+  }
   // True if the value was computed from a fact that may identify the device. The origin says what decided.
   bool is_hidden(const internal::Resolved& resolved, const format::OptionSettings* settings) const {
+    if (!has_hidden_) return false;
     internal::FactSet facts;
     const format::Range candidates = settings == nullptr ? format::Range() : settings->candidates();
     for (uint32_t i = 0; i < candidates.count; ++i) {
@@ -233,7 +262,10 @@ class UsageRecord {
     if (selection_ && !selection_.is_named) {
       add_condition(t_.profiles[selection_.profile].condition(), &facts);
     }
+    uint32_t backend = format::kNone;
     visit_resolved([&](const internal::Resolved& resolved, const format::OptionSettings* settings) {
+      if (resolved.backend != backend) add_advice(resolved.backend, &facts);
+      backend = resolved.backend;
       add_facts_of(resolved, settings, &facts);
     });
     for (uint32_t i = 0; i < judged_variants(); ++i) {
@@ -254,10 +286,10 @@ class UsageRecord {
   }
   // Calls `each(write)` for the entries of a list; `write(out)` writes the entry.
   template <typename Each>
-  void visit(List list, const Each& each) const {
+  void visit(List list, const internal::FactSet& facts, const Each& each) const {
     switch (list) {
       case kRejected: visit_rejected(each); break;
-      case kFacts: visit_facts(each); break;
+      case kFacts: visit_facts(facts, each); break;
       case kOptions:
         visit_options(false, each);
         visit_options(true, each);
@@ -282,8 +314,7 @@ class UsageRecord {
     }
   }
   template <typename Each>
-  void visit_facts(const Each& each) const {
-    const internal::FactSet facts = deciding_facts();
+  void visit_facts(const internal::FactSet& facts, const Each& each) const {
     for (uint32_t i = 0; i < t_.facts.size(); ++i) {
       const internal::Operand& value = bound_.operands()[i];
       if (!facts.has(i) || hidden_.has(i) || value.state != internal::State::Known) continue;
@@ -300,14 +331,15 @@ class UsageRecord {
       if ((resolved.decider == Decider::Default) != are_defaults) return;
       each([&](TextBuffer* out) {
         const OptionArgument option(&t_, &resolved);
-        char memory[kMaxBytes];
-        TextBuffer path(memory, sizeof memory);
-        path << arguments_->method();
-        if (!arguments_->instance().empty()) path << '@' << arguments_->instance();
-        path << ':' << option.backend() << '.' << option.name();
-        *out << "{\"path\":";
-        internal::write_json(path.text(), out);
-        *out << ",\"value\":";
+        *out << "{\"path\":\"";
+        internal::write_escaped(arguments_->method(), out);
+        if (!arguments_->instance().empty()) *out << '@';
+        internal::write_escaped(arguments_->instance(), out);
+        *out << ':';
+        internal::write_escaped(option.backend(), out);
+        *out << '.';
+        internal::write_escaped(option.name(), out);
+        *out << "\",\"value\":";
         if (is_hidden(resolved, settings)) {
           *out << '"' << internal::kHiddenValue << '"';
         } else {
@@ -320,16 +352,20 @@ class UsageRecord {
     });
   }
   // Writes the first `kept` entries of a list, and nothing if there are none.
-  void write_list(List list, uint32_t kept, TextBuffer* out) const {
+  void write_list(List list, uint32_t kept, const internal::FactSet& facts, Sizes* sizes,
+                  TextBuffer* out) const {
     uint32_t count = 0;
-    visit(list, [&](const auto& write_entry) {
+    visit(list, facts, [&](const auto& write_entry) {
       if (count++ >= kept) return;
+      const size_t before = out->needed();
       if (count == 1) {
         *out << ",\"" << kLists[list] << "\":" << (list == kFacts ? '{' : '[');
       } else {
         *out << ',';
       }
       write_entry(out);
+      const size_t bracket = count == 1 ? 1 : 0;  // that closes the list
+      if (sizes != nullptr) sizes->add(list, out->needed() - before + bracket);
     });
     if (count != 0 && kept != 0) *out << (list == kFacts ? '}' : ']');
   }
@@ -377,7 +413,8 @@ class UsageRecord {
     }
     if (!is_first) *out << '}';
   }
-  void write_line(const Entries& kept, const Entries& left, TextBuffer* out) const {
+  void write_line(const Entries& kept, const Entries& left, const internal::FactSet& facts, Sizes* sizes,
+                  TextBuffer* out) const {
     bool is_first = false;
     *out << "{\"etconfig_usage\":1";
     write_text("device", device, out);
@@ -390,7 +427,7 @@ class UsageRecord {
       write_text("model", bundle_.model_name(choice_->model_), out);
       write_text("variant", choice_->file(), out);
     }
-    for (const List list : {kRejected, kOptions, kFacts}) write_list(list, kept.of[list], out);
+    for (const List list : {kRejected, kOptions, kFacts}) write_list(list, kept.of[list], facts, sizes, out);
     if (load_us || first_run_us || p50_us || p95_us || runs) {
       *out << ",\"durations_us\":{";
       is_first = true;
@@ -405,55 +442,30 @@ class UsageRecord {
     write_left_out(left, out);
     *out << "}\n";
   }
-  size_t line_bytes(const Entries& kept, const Entries& left) const {
-    TextBuffer size(nullptr, 0);
-    write_line(kept, left, &size);
-    return size.needed();
-  }
 
-  // Finds how many entries fit: all that are left out of one list are its last ones, and a list loses entries
-  // only when those before it have none left.
-  void fit(Entries* kept, Entries* left) const {
-    size_t all[3] = {0, 0, 0};  // bytes of the whole list
-    uint32_t count[3] = {0, 0, 0};
+  // Finds how many entries fit, given the bytes of the line with all of them: what is left out of one list is
+  // its end, and a list loses entries only when those before it have none left. False if none fit.
+  static bool fit(const Sizes& sizes, size_t all, Entries* kept, Entries* left) {
+    size_t rest = sizes.total[kFacts] + sizes.total[kOptions];  // of the lists that lose nothing yet
+    const size_t base = all - sizes.total[kRejected] - rest;
     for (const List list : {kRejected, kFacts, kOptions}) {
-      visit(list, [&](const auto& write_entry) {
-        all[list] += entry_bytes(list, count[list]++, write_entry);
-      });
-    }
-    const size_t base = line_bytes(Entries(), Entries());
-    size_t rest = all[kFacts] + all[kOptions];  // of the lists that lose nothing yet
-    for (const List list : {kRejected, kFacts, kOptions}) {
-      uint32_t most = kAll;
-      uint32_t number = 0;
+      const uint32_t count = sizes.count[list];
       size_t bytes = 0;
-      Entries without = *left;
-      const auto try_it = [&] {
-        without.of[list] = count[list] - number;
+      uint32_t most = kAll;
+      for (uint32_t number = 0; number <= count && number < Sizes::kMost; ++number) {
+        left->of[list] = count - number;
         TextBuffer counted(nullptr, 0);
-        write_left_out(without, &counted);
+        write_left_out(*left, &counted);
         if (base + bytes + rest + counted.needed() <= kMaxBytes) most = number;
-      };
-      try_it();
-      visit(list, [&](const auto& write_entry) {
-        bytes += entry_bytes(list, number++, write_entry);
-        try_it();
-      });
-      kept->of[list] = most == kAll ? 0 : most;
-      left->of[list] = count[list] - kept->of[list];
-      if (most != kAll) {
-        for (int later = list + 1; later < 3; ++later) kept->of[later] = count[later];
-        return;
+        if (number != count) bytes += sizes.of[list][number];
+        if (base + bytes > kMaxBytes) break;
       }
-      if (list != kOptions) rest -= all[list + 1];
+      kept->of[list] = most == kAll ? 0 : most;
+      left->of[list] = count - kept->of[list];
+      if (most != kAll) return true;
+      if (list != kOptions) rest -= sizes.total[list + 1];
     }
-  }
-  // Bytes of an entry and of what is before it; the first one comes with the name and brackets of its list.
-  template <typename Write>
-  static size_t entry_bytes(List list, uint32_t number, const Write& write_entry) {
-    TextBuffer size(nullptr, 0);
-    write_entry(&size);
-    return size.needed() + (number == 0 ? std::string_view(kLists[list]).size() + 6 : 1);
+    return false;
   }
 
   const Bundle& bundle_;
@@ -463,6 +475,7 @@ class UsageRecord {
   const ModelChoice* const choice_;
   internal::BoundFacts bound_;
   internal::FactSet hidden_;  // those that may identify the device
+  bool has_hidden_ = false;
 };
 
 }  // inline namespace

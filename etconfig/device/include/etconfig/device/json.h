@@ -10,13 +10,12 @@ namespace etconfig::device {
 inline namespace ETCONFIG_INLINE_NAMESPACE {
 namespace internal {
 
-// Writes a text with the escapes of Python's `json.dumps`. Each maximal
+// Writes a text without its quotes, with the escapes of Python's `json.dumps`. Each maximal
 // part of an invalid sequence of bytes is one U+FFFD.
-inline void write_json(std::string_view text, TextBuffer* out) {
+inline void write_escaped(std::string_view text, TextBuffer* out) {
   constexpr char kDigits[] = "0123456789abcdef";
   constexpr std::string_view kEscaped = "\"\\\b\f\n\r\t";
   const auto is_plain = [](char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; };
-  *out << '"';
   while (!text.empty()) {
     size_t size = 0;
     while (size < text.size() && is_plain(text[size])) ++size;
@@ -38,6 +37,10 @@ inline void write_json(std::string_view text, TextBuffer* out) {
       *out << before.substr(0, before.size() - text.size());
     }
   }
+}
+inline void write_json(std::string_view text, TextBuffer* out) {
+  *out << '"';
+  write_escaped(text, out);
   *out << '"';
 }
 
