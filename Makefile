@@ -192,6 +192,7 @@ build/etrunner: $(wildcard $(DEVICE)/etrunner/*) $(DEVICE_SOURCES) | $(PEERS)/.i
 # Installs the compilers and emulators where it may; tests whose compiler is missing name it and are skipped.
 test-device: $(VENV)/.installed-dev
 	@sh tools/install_device_toolchains.sh
+	@command -v cmake >/dev/null || $(BIN)/python $(PIP) install 'cmake>=3.28'
 	$(BIN)/python $(PYTEST) -m "device and not weekly" --timeout 900 tests/device tests/docs \
 		tests/integration/test_new_backend.py $(ARGS)
 

@@ -3,6 +3,8 @@
 // measure BUNDLE SHEET.json METHOD REPEATS: one line for each, `NAME ALLOCATIONS NANOSECONDS`; of the floors, too: the
 // least that any implementation must do, which is to read every byte once, and to look every fact up.
 
+#include <etconfig/usage.h>
+
 #include "../etconfig/device/etdevice/json.h"
 
 #include <chrono>
@@ -106,5 +108,13 @@ int main(int count, char** arguments) {
     TextBuffer text(memory, sizeof memory);
     bundle.explain_match(selection.profile, facts, &text);
     sink = sink + text.needed();
+  });
+  measure("usage", repeats, [&] {
+    char memory[UsageRecord::kMaxBytes + 1];
+    TextBuffer line(memory, sizeof memory);
+    UsageRecord record(bundle, facts, selection, &resolved);
+    record.bundle_id = "app";
+    record.load_us = 8200.5;
+    if (record.write(&line) == Status::Ok) sink = sink + line.text().size();
   });
 }

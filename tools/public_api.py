@@ -72,7 +72,10 @@ PUBLIC_MODULES = (
     PublicModule(
         "etconfig.device",
         "Find the C++ headers for programs on a device; read what bundles have for known ones.",
-        ("PackedBackend", "PackedConfiguration", "PackedMethod", "PackedOption", "device_include_dir"),
+        (
+            *("PackedBackend", "PackedConfiguration", "PackedMethod", "PackedOption"),
+            *("cmake_dir", "device_include_dir"),
+        ),
     ),
     PublicModule("etconfig.fleet", "Resolve the devices of a fleet, here or on a cluster."),
     PublicModule("etconfig.plugin.v1", "The plugin API, version 1."),

@@ -10,7 +10,7 @@ let package = Package(
         .target(
             name: "CEtconfigDevice",
             path: ".",
-            exclude: ["bindings", "etdevice"],
+            exclude: ["CMakeLists.txt", "EtconfigDevice.podspec", "bindings", "cmake", "etdevice"],
             sources: ["etconfig_device.cpp"],
             publicHeadersPath: "include"
         ),

@@ -12,6 +12,7 @@ _HOME = {
     "PackedMethod": "deciding.configurations",
     "PackedOption": "deciding.configurations",
     "PlainValue": "deciding.configurations",
+    "cmake_dir": "headers",
     "device_include_dir": "headers",
 }
 """Which module each public name lives in."""
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
         PackedOption,
         PlainValue,
     )
-    from etconfig.device.headers import device_include_dir
+    from etconfig.device.headers import cmake_dir, device_include_dir
 
 __all__ = [
     "PackedBackend",
@@ -32,6 +33,7 @@ __all__ = [
     "PackedMethod",
     "PackedOption",
     "PlainValue",
+    "cmake_dir",
     "device_include_dir",
 ]
 

@@ -9,6 +9,7 @@
 #include <etconfig/device.h>
 #include <etconfig/facts.h>
 #include <etconfig/facts_json.h>
+#include <etconfig/usage.h>
 
 #include <new>
 
@@ -44,6 +45,8 @@ struct etconfig_device {
 static_assert(static_cast<int>(Status::NoVariant) == ETCONFIG_DEVICE_NO_VARIANT,
               "the statuses are those of device.h");
 static_assert(static_cast<int>(Status::NoSuchOption) == ETCONFIG_DEVICE_NO_SUCH_OPTION, "in the same order");
+static_assert(static_cast<int>(UsageReason::Error) == ETCONFIG_USAGE_ERROR,
+              "the reasons are those of usage.h");
 static_assert(static_cast<int>(ValueKind::Table) == ETCONFIG_DEVICE_TABLE, "the kinds are those of device.h");
 static_assert(static_cast<int>(FactType::TextList) + 1 == ETCONFIG_DEVICE_ARRAY,
               "the types of facts are kinds, in order");
@@ -131,44 +134,6 @@ std::optional<OptionArgument> problem_at(const etconfig_device* device, uint32_t
   return device->arguments.problem(index);
 }
 
-// JSON in UTF-8; a value nests as deep as a bundle allows.
-void write_json(std::string_view text, TextBuffer* out) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  *out << '"';
-  for (const char c : text) {
-    const auto byte = static_cast<uint8_t>(c);
-    if (c == '"' || c == '\\') {
-      *out << '\\' << c;
-    } else if (byte < 0x20) {
-      *out << "\\u00" << kDigits[byte >> 4] << kDigits[byte & 15];
-    } else {
-      *out << c;
-    }
-  }
-  *out << '"';
-}
-void write_json(const Value& value, TextBuffer* out) {
-  if (value.kind() == ValueKind::None) {
-    *out << "null";
-  } else if (value.kind() == ValueKind::Text) {
-    write_json(*value.text(), out);
-  } else if (value.kind() != ValueKind::Array && value.kind() != ValueKind::Table) {
-    value.write(out);
-  } else {
-    const bool is_table = value.kind() == ValueKind::Table;
-    *out << (is_table ? '{' : '[');
-    for (uint32_t i = 0; i < value.size(); ++i) {
-      if (i != 0) *out << ", ";
-      if (is_table) {
-        write_json(value.key(i), out);
-        *out << ": ";
-      }
-      write_json(value[i], out);
-    }
-    *out << (is_table ? '}' : ']');
-  }
-}
-
 // The slot of the selected profile, that is its method instance; kNone behind the last one.
 uint32_t slot_at(const etconfig_device* device, uint32_t index) {
   if (!is_open(device) || !device->selection) return Selection::kNone;
@@ -179,11 +144,43 @@ void set_file(const ModelChoice& model, bool is_found, const char** file) {
   if (file != nullptr) *file = is_found ? data_of(model.file()) : nullptr;
 }
 
+// A record of what is used now. It refers to the device.
+class DeviceUsage {
+ public:
+  DeviceUsage(const etconfig_device& device, const etconfig_usage* usage)
+      : record(device.bundle, device.facts, device.selection,
+               device.is_resolved ? &device.arguments : nullptr,
+               device.is_model_asked ? &device.model : nullptr) {
+    if (usage == nullptr) return;
+    etconfig_usage given = ETCONFIG_USAGE_INIT;  // an application of before has fewer fields
+    std::memcpy(&given, usage, usage->size < sizeof given ? usage->size : sizeof given);
+    record.device = view(given.device);
+    record.bundle_id = view(given.bundle_id);
+    record.failure = view(given.failure);
+    set(given.at_ms, &record.at_ms);
+    set(given.revision, &record.revision);
+    set(given.load_us, &record.load_us);
+    set(given.first_run_us, &record.first_run_us);
+    set(given.p50_us, &record.p50_us);
+    set(given.p95_us, &record.p95_us);
+    set(given.runs, &record.runs);
+  }
+
+  UsageRecord record;
+
+ private:
+  template <typename T>
+  static void set(T value, std::optional<T>* field) {
+    if (!(value < 0)) *field = value;  // also if it is not a number, which the record refuses
+  }
+};
+
 }  // namespace
 
 extern "C" {
 
 uint32_t etconfig_device_version(void) { return ETCONFIG_DEVICE_VERSION; }
+uint32_t etconfig_device_abi(void) { return ETCONFIG_DEVICE_ABI; }
 
 const char* etconfig_device_status_name(int status) {
   switch (status) {
@@ -428,7 +425,7 @@ size_t etconfig_device_text(const etconfig_device* device, const char* backend, 
 size_t etconfig_device_json(const etconfig_device* device, const char* backend, const char* option,
                             char* buffer, size_t size) {
   TextBuffer text = text_buffer(buffer, size);
-  if (const auto found = find(device, backend, option)) write_json(found->value(), &text);
+  if (const auto found = find(device, backend, option)) found->value().write_json(&text);
   return text.needed();
 }
 const char* etconfig_device_origin(const etconfig_device* device, const char* backend, const char* option) {
@@ -498,6 +495,24 @@ size_t etconfig_device_explain_variant(const etconfig_device* device, uint32_t i
   TextBuffer text = text_buffer(buffer, size);
   if (has_model(device)) device->bundle.explain_variant(device->model, index, device->facts, &text);
   return text.needed();
+}
+
+// --- usage ---
+
+int etconfig_device_usage(const etconfig_device* device, const etconfig_usage* usage, char* buffer,
+                          size_t size) {
+  TextBuffer line = text_buffer(buffer, size);
+  if (device == nullptr || buffer == nullptr) return ETCONFIG_DEVICE_BAD_ARGUMENT;
+  const DeviceUsage used(*device, usage);
+  if (!device->is_selected && used.record.failure.empty()) return ETCONFIG_DEVICE_WRONG_ORDER;
+  return static_cast<int>(used.record.write(&line));
+}
+int etconfig_device_usage_reason(const etconfig_device* device, const etconfig_usage* usage) {
+  return device == nullptr ? -1 : static_cast<int>(DeviceUsage(*device, usage).record.reason());
+}
+const char* etconfig_device_usage_reason_name(int reason) {
+  const bool is_known = reason >= ETCONFIG_USAGE_MATCHED && reason <= ETCONFIG_USAGE_ERROR;
+  return is_known ? name_of(static_cast<UsageReason>(reason)) : "unknown reason";
 }
 
 }  // extern "C"

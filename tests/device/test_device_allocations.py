@@ -28,5 +28,5 @@ class TestAllocations:
         lines = run_device_program(program, str(bundle), str(sheet), "forward", "3").splitlines()
         counted = {name: int(count) for name, count, _ in map(str.split, lines[1:])}
         assert counted == dict.fromkeys(
-            ("open", "open-floor", "select", "facts-floor", "resolve", "update", "explain"), 0
+            ("open", "open-floor", "select", "facts-floor", "resolve", "update", "explain", "usage"), 0
         )

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
-from compilers import compiled, kotlin_compiler, system_compiler
+from compilers import cmake, compiled, kotlin_compiler, system_compiler
 from device_stacks import Stack
 from doc_pages import ROOT, Page
 from doc_shell import Shell
@@ -224,6 +225,26 @@ class TestJava:
         assert answers["variant"] == "IllegalArgumentException no variant 2"
         assert answers["no model"] == "19 nothing: no such model"
 
+    def test_usage_is_recorded(self, answers: dict[str, str]) -> None:
+        found, named = (json.loads(answers[each].rstrip("|")) for each in ("usage", "usage all"))
+        assert (found["profile"], found["reason"], found["model"]) == ("acme/board", "fallback", "digits")
+        assert found["rejected"] == [
+            {"variant": "digits_xnnpack.pte", "reason": "its load failed: code é 0x12"}
+        ]
+        assert len(found["options"]) == 7
+        assert found["facts"]["cpu.available_cores"] == 4
+        given = {"device": "phone é 😀", "at": 1700000000000, "bundle": "app", "revision": 7}
+        durations = {"load": 8200, "first_run": 900.5, "p50": 310, "p95": 402.25, "runs": 100}
+        assert named == {**found, **given, "durations_us": durations}
+        failed = {**named, "reason": "error", "failure": 'it "crashed"'}
+        assert json.loads(answers["usage failed"].rstrip("|")) == failed
+        assert (answers["usage reason"], answers["usage failed reason"]) == ("FALLBACK", "ERROR")
+        assert json.loads(answers["usage without arguments"].rstrip("|"))["failure"] == "no such method"
+        assert answers["usage order"] == "101 usage: open, select or resolve first"
+        assert answers["usage negative"] == "IllegalArgumentException -1 is negative"
+        assert answers["usage duration"] == "IllegalArgumentException NaN is not a duration"
+        assert answers["usage text"] == "IllegalArgumentException a text has a null character"
+
     def test_errors_are_exceptions_with_a_message(self, answers: dict[str, str]) -> None:
         assert answers["damaged"] == "3 the bundle: damaged"
         assert answers["not a bundle"] == answers["no bytes"] == "1 the bundle: not a bundle"
@@ -263,19 +284,27 @@ def test_the_kotlin_class_answers_as_the_java_class(built: Path, bundle: Path, t
         "digits_xnnpack.pte",
         "digits_xnnpack.pte",
         "its load failed: code 0x12",
+        "FALLBACK 1",
         "cpu.available_cores: not a value of this fact",
         "the device is closed",
     ]
 
 
 @pytest.mark.device
-def test_the_build_for_gradle_works_on_a_desktop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_gradle_builds_is_built_on_a_desktop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the arguments and the target of the Gradle project, but without the NDK."""
     monkeypatch.setenv("JAVA_HOME", str(java_home()))
-    if shutil.which("cmake") is None:
-        pytest.skip("no cmake on the PATH")
-    run("cmake", "-S", JAVA, "-B", tmp_path)
-    run("cmake", "--build", tmp_path)
-    assert (tmp_path / "libetconfig_device_jni.so").is_file()
+    gradle = (JAVA.parent / "android" / "build.gradle").read_text()
+    arguments, targets = (
+        re.findall(r'"([^"]+)"', line)
+        for line in re.findall(r"^ +(?:arguments|targets) (.+)$", gradle, re.MULTILINE)
+    )
+    run(cmake(), "-S", JAVA.parents[1], "-B", tmp_path, *arguments)
+    run(cmake(), "--build", tmp_path, "--target", *targets)
+    (library,) = re.findall(
+        r'loadLibrary\("(\w+)"\)', (JAVA / "src/main/java/org/etconfig/device/Device.java").read_text()
+    )
+    assert (tmp_path / f"lib{library}.so").is_file()
 
 
 JAVA_PAGE = Page(ROOT / "docs" / "device-api.md")

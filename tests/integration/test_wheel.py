@@ -61,8 +61,13 @@ def test_the_wheel_holds_every_module_profile_sheet_and_header_and_the_marker_of
     sources = {p.relative_to(ROOT).as_posix() for p in DEVICE.rglob("*.cpp")}
     assert {"etconfig/device/etconfig_device.cpp", "etconfig/device/etdevice/main.cpp"} <= sources
     bindings = {p.relative_to(ROOT).as_posix() for p in (DEVICE / "bindings").rglob("*") if p.is_file()}
-    assert len(bindings) == 7
-    bindings |= {"etconfig/device/Package.swift", "etconfig/device/include/module.modulemap"}
+    assert len(bindings) == 10
+    cmake = {p.relative_to(ROOT).as_posix() for p in (DEVICE / "cmake").iterdir()}
+    assert len(cmake) == 3
+    bindings |= {
+        f"etconfig/device/{name}" for name in ("CMakeLists.txt", "EtconfigDevice.podspec", "Package.swift")
+    }
+    bindings |= {*cmake, "etconfig/device/include/module.modulemap"}
     sheets = {f"etconfig/{p.relative_to(ROOT).as_posix()}" for p in (ROOT / "sheets").rglob("*.json")}
     assert "etconfig/sheets/google/pixel-8.json" in sheets
     page = ROOT / "etconfig" / "report" / "page"
@@ -88,10 +93,13 @@ def test_the_wheel_holds_nothing_else(wheel: Path) -> None:
     ours = (name for name in names_in(wheel) if name.startswith("etconfig/"))
     others = ("etconfig/templates/", "etconfig/pages/")
     assert {Path(name).suffix for name in ours if not name.startswith(others)} == {
+        ".cmake",
         ".cpp",
         ".css",
         ".fbs",
+        ".gradle",
         ".h",
+        ".in",
         ".java",
         ".jinja",
         ".js",
@@ -99,6 +107,7 @@ def test_the_wheel_holds_nothing_else(wheel: Path) -> None:
         ".kt",
         ".modulemap",
         ".npz",
+        ".podspec",
         ".py",
         ".swift",
         ".toml",

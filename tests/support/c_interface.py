@@ -63,6 +63,23 @@ def build_library(target: Path) -> ctypes.CDLL:
     return library
 
 
+class Usage(ctypes.Structure):
+    """`etconfig_usage`, as `ETCONFIG_USAGE_INIT` leaves it, but for the fields that are given."""
+
+    _fields_ = (
+        *(("size", ctypes.c_size_t), ("device", ctypes.c_char_p), ("at_ms", ctypes.c_int64)),
+        *(("bundle_id", ctypes.c_char_p), ("revision", ctypes.c_int64), ("load_us", ctypes.c_double)),
+        *(("first_run_us", ctypes.c_double), ("p50_us", ctypes.c_double), ("p95_us", ctypes.c_double)),
+        *(("runs", ctypes.c_int64), ("failure", ctypes.c_char_p)),
+    )
+
+    def __init__(self, **given: object) -> None:
+        numbers = dict.fromkeys(
+            ("at_ms", "revision", "load_us", "first_run_us", "p50_us", "p95_us", "runs"), -1
+        )
+        super().__init__(**{"size": ctypes.sizeof(Usage), **numbers, **given})
+
+
 class Device:
     """One object of the library; statuses are their names, and texts are `str`."""
 
@@ -128,6 +145,13 @@ class Device:
         file = ctypes.c_char_p(b"before")
         status = self.status(name, argument, ctypes.byref(file))
         return status, None if file.value is None else file.value.decode()
+
+    def usage(self, size: int = 2049, **given: object) -> bytes | str:
+        """The record with what the application knows, or the status."""
+        buffer = ctypes.create_string_buffer(b"." * size)
+        status = self.status("usage", ctypes.byref(Usage(**given)), buffer, size)
+        assert (status == "OK") == (buffer.value != b"")
+        return buffer.value if status == "OK" else status
 
     def set(self, fact: str, value: object) -> str:
         """Set a fact by the function of its type."""

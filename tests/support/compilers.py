@@ -7,6 +7,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -31,6 +32,16 @@ def kotlin_compiler() -> str:
     found = shutil.which("kotlinc") or (str(KOTLINC) if KOTLINC.is_file() else None)
     if found is None:
         pytest.skip("no kotlinc; `make test-device` installs it from npm (package kotlin-compiler)")
+    return found
+
+
+def cmake() -> str:
+    """Return the command of CMake, first of this environment; skips the test without it."""
+    found = shutil.which(
+        "cmake", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    )
+    if found is None:
+        pytest.skip("no cmake on the PATH; `make test-device` installs it")
     return found
 
 

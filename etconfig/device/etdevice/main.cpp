@@ -574,7 +574,7 @@ int run_update(const Request& request) {
     const Changes changes = bundle.update(changed, &memory.arguments);
     uint32_t at_execute = 0;
     uint32_t count = 0;
-    for (uint32_t at = 0; changes && at < memory.arguments.size(); ++at) {
+    for (uint32_t at = 0; changes.status == Status::Ok && at < memory.arguments.size(); ++at) {
       const OptionArgument option = memory.arguments[at];
       if (!option.is_changed()) continue;
       ++count;

@@ -4,7 +4,7 @@
 //
 // With an argument, it opens three bundles, and checks what they do with problems and with what belongs to the other one.
 
-#include <etconfig/device.h>
+#include <etconfig/usage.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -49,6 +49,24 @@ void fill(const Bundle& bundle, Facts* facts, uint32_t round) {
   }
 }
 
+// A record fits in its bytes, has one line, and is written whole or not at all.
+void see_usage(const Bundle& bundle, const Facts& facts, const Selection& selection, const AnyArguments& arguments) {
+  char buffer[UsageRecord::kMaxBytes + 1];
+  for (uint32_t model = 0; model <= bundle.model_count(); ++model) {
+    const bool is_one = model < bundle.model_count();
+    ModelChoice choice = bundle.select_model(is_one ? bundle.model_name(model) : "", facts);
+    do {
+      TextBuffer line(buffer, sizeof buffer);
+      UsageRecord record(bundle, facts, selection, &arguments, is_one ? &choice : nullptr);
+      record.failure = model % 2 == 0 ? std::string_view() : "\xff\n";
+      const Status status = record.write(&line);
+      CHECK(status == Status::Ok ? line.text().find('\n') == line.text().size() - 1 : status == Status::TooSmall);
+      CHECK(line.needed() == line.text().size() && (status == Status::Ok || line.text().empty()));
+      see(line.text());
+    } while (choice.next("why"));
+  }
+}
+
 void use(const Bundle& bundle) {
   static FactStore<300> facts;
   static Arguments<64> arguments;
@@ -76,6 +94,7 @@ void use(const Bundle& bundle) {
           path << arguments[i].backend() << '.' << arguments[i].name();
           see(bundle.explain(arguments, path.text(), &line));
         }
+        see_usage(bundle, facts, selection, arguments);
         fill(bundle, &facts, round + 1);
         for (uint32_t i = 0; i < arguments.problem_count(); ++i) see(arguments.problem(i).value());
         seen += bundle.update(facts, &arguments).count + arguments.problem_count();

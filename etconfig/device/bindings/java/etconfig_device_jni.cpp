@@ -58,8 +58,8 @@ jint with_texts(JNIEnv* env, jobjectArray values, const Call& call) {
   return call(pointers.data(), count);
 }
 
-void set_file(JNIEnv* env, const char* file, jobjectArray result) {
-  const jbyteArray bytes = array_of(env, file);
+void set_text(JNIEnv* env, const char* text, jobjectArray result) {
+  const jbyteArray bytes = array_of(env, text);
   if (bytes != nullptr) env->SetObjectArrayElement(result, 0, bytes);
 }
 
@@ -247,13 +247,13 @@ NATIVE(jbyteArray, Explain)(JNIEnv* env, jclass, jlong handle, jbyteArray path) 
 NATIVE(jint, SelectModel)(JNIEnv* env, jclass, jlong handle, jbyteArray model, jobjectArray result) {
   const char* file = nullptr;
   const int status = etconfig_device_select_model(device_of(handle), text_of(env, model).c_str(), &file);
-  set_file(env, file, result);
+  set_text(env, file, result);
   return status;
 }
 NATIVE(jint, NextVariant)(JNIEnv* env, jclass, jlong handle, jbyteArray reason, jobjectArray result) {
   const char* file = nullptr;
   const int status = etconfig_device_next_variant(device_of(handle), text_of(env, reason).c_str(), &file);
-  set_file(env, file, result);
+  set_text(env, file, result);
   return status;
 }
 NATIVE(jbyteArray, VariantFile)(JNIEnv* env, jclass, jlong handle, jint index) {
@@ -263,4 +263,36 @@ NATIVE(jbyteArray, ExplainVariant)(JNIEnv* env, jclass, jlong handle, jint index
   return written(env, [&](char* buffer, size_t size) {
     return etconfig_device_explain_variant(device_of(handle), static_cast<uint32_t>(index), buffer, size);
   });
+}
+
+// --- usage ---
+
+NATIVE(jint, Usage)(JNIEnv* env, jclass, jlong handle, jobjectArray texts, jlongArray integers,
+                    jdoubleArray durations, jobjectArray result) {
+  std::string given[3];
+  for (jsize i = 0; i < 3; ++i) {
+    const auto item = static_cast<jbyteArray>(env->GetObjectArrayElement(texts, i));
+    if (item != nullptr) given[i] = text_of(env, item);
+    env->DeleteLocalRef(item);
+  }
+  jlong numbers[3];
+  env->GetLongArrayRegion(integers, 0, 3, numbers);
+  etconfig_usage usage = ETCONFIG_USAGE_INIT;
+  usage.device = given[0].c_str();
+  usage.bundle_id = given[1].c_str();
+  usage.failure = given[2].c_str();
+  usage.at_ms = numbers[0];
+  usage.revision = numbers[1];
+  usage.runs = numbers[2];
+  jdouble micros[4];
+  env->GetDoubleArrayRegion(durations, 0, 4, micros);
+  usage.load_us = micros[0];
+  usage.first_run_us = micros[1];
+  usage.p50_us = micros[2];
+  usage.p95_us = micros[3];
+  if (result == nullptr) return etconfig_device_usage_reason(device_of(handle), &usage);
+  char line[ETCONFIG_USAGE_BYTES];
+  const int status = etconfig_device_usage(device_of(handle), &usage, line, sizeof line);
+  set_text(env, line, result);
+  return status;
 }

@@ -343,19 +343,10 @@ class Bundle {
   void explain_variant(const ModelChoice& choice, uint32_t index, const Facts& facts, TextBuffer* out,
                        std::string_view separator = "\n") const {
     if (choice.tables_ != &tables_ || choice.is_stale() || index >= variant_count(choice.model_)) return;
-    for (uint32_t i = 0; i < choice.failure_count_; ++i) {
-      if (choice.failures_[i].variant != index) continue;
-      *out << "its load failed: " << choice.failures_[i].reason;
-      return;
-    }
-    if (choice && index > choice.variant_ && choice.suits(index)) {
-      *out << "it suits the device too, but comes after variant " << choice.variant_ + 1;
-      return;
-    }
     internal::BoundFacts bound(tables_);
     bound.bind(facts);
     bound.set_by_hand({0, tables_.project_fact_count});
-    internal::VariantJudge(tables_, bound.operands()).explain(variant(choice.model_, index), separator, out);
+    write_reason(choice, index, bound.operands(), separator, out);
   }
 
   // For programs that print everything: the method instances of a profile.
@@ -380,6 +371,22 @@ class Bundle {
   }
 
  private:
+  friend class UsageRecord;
+
+  void write_reason(const ModelChoice& choice, uint32_t index, const internal::Operand* facts,
+                    std::string_view separator, TextBuffer* out,
+                    const internal::FactSet* hidden = nullptr) const {
+    for (uint32_t i = 0; i < choice.failure_count_; ++i) {
+      if (choice.failures_[i].variant != index) continue;
+      *out << "its load failed: " << choice.failures_[i].reason;
+      return;
+    }
+    if (choice && index > choice.variant_ && choice.suits(index)) {
+      *out << "it suits the device too, but comes after variant " << choice.variant_ + 1;
+      return;
+    }
+    internal::VariantJudge(tables_, facts, hidden).explain(variant(choice.model_, index), separator, out);
+  }
   format::Variant variant(uint32_t model, uint32_t index) const {
     return tables_.variants[tables_.models[model].variants().first + index];
   }

@@ -27,13 +27,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#if defined(__GNUC__) && !defined(_WIN32)
+#pragma GCC visibility push(default) /* a library of hidden names exports these */
+#endif
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 /* The version of this interface. It grows with each function, status or
-   kind that is added; none changes or goes away. */
-#define ETCONFIG_DEVICE_VERSION 1
+   kind that is added. */
+#define ETCONFIG_DEVICE_VERSION 2
+/* The number of its ABI. It grows if a function, struct or number changes or goes away: a program that was
+   compiled with this header runs with every library that has the same number and no lower version. */
+#define ETCONFIG_DEVICE_ABI 1
 
 typedef struct etconfig_device etconfig_device;
 
@@ -78,9 +84,40 @@ typedef enum {
   ETCONFIG_DEVICE_TABLE
 } etconfig_device_kind;
 
+/* Why these options and this variant were used. */
+typedef enum {
+  ETCONFIG_USAGE_MATCHED,  /* the profile's condition selected it */
+  ETCONFIG_USAGE_FALLBACK, /* the load of an earlier variant failed */
+  ETCONFIG_USAGE_NAMED,    /* the profile was named */
+  ETCONFIG_USAGE_FIXED,    /* the configuration has no conditions left */
+  ETCONFIG_USAGE_ERROR     /* nothing was resolved or loaded */
+} etconfig_usage_reason;
+
+/* What only the application knows about a use. Begin with ETCONFIG_USAGE_INIT; NULL and negative numbers are
+   not written. Durations are microseconds. */
+typedef struct {
+  size_t size; /* of this struct, where the application was compiled */
+  const char* device; /* the application's own name for the device */
+  int64_t at_ms; /* Unix time */
+  const char* bundle_id;
+  int64_t revision;
+  double load_us;
+  double first_run_us;
+  double p50_us; /* of `runs` runs */
+  double p95_us;
+  int64_t runs;
+  const char* failure; /* of a load or run; 200 bytes of it are written */
+} etconfig_usage;
+
+#define ETCONFIG_USAGE_INIT {sizeof(etconfig_usage), NULL, -1, NULL, -1, -1, -1, -1, -1, -1, NULL}
+/* The bytes of the longest record, with its NUL. */
+#define ETCONFIG_USAGE_BYTES 2049
+
 /* The version of the interface that the library has: programs that
    load it at run time compare it with theirs. */
 uint32_t etconfig_device_version(void);
+/* The number of the ABI that the library has. */
+uint32_t etconfig_device_abi(void);
 /* The name of a status, such as "no profile matches". */
 const char* etconfig_device_status_name(int status);
 
@@ -230,8 +267,24 @@ int etconfig_device_has_fallback(const etconfig_device* device);
 size_t etconfig_device_explain_variant(const etconfig_device* device, uint32_t index, char* buffer,
                                        size_t size);
 
+/* --- usage --- */
+
+/* Writes the record of what is used now, one line of JSON, with the arguments and the variant if there are
+   any. `usage` may be NULL. If something is refused, the buffer is empty. TOO_SMALL: a record needs
+   ETCONFIG_USAGE_BYTES at most; or its names alone take more. INVALID_VALUE: a duration is not finite.
+   WRONG_ORDER: nothing was selected, and there is no `failure`. */
+int etconfig_device_usage(const etconfig_device* device, const etconfig_usage* usage, char* buffer,
+                          size_t size);
+/* The reason that the record would have; -1 for NULL. */
+int etconfig_device_usage_reason(const etconfig_device* device, const etconfig_usage* usage);
+/* The word for a reason in a record. */
+const char* etconfig_device_usage_reason_name(int reason);
+
 #ifdef __cplusplus
 }
+#endif
+#if defined(__GNUC__) && !defined(_WIN32)
+#pragma GCC visibility pop
 #endif
 
 #endif

@@ -9,6 +9,7 @@ import java.util.List;
 import org.etconfig.device.Changes;
 import org.etconfig.device.Device;
 import org.etconfig.device.DeviceException;
+import org.etconfig.device.Usage;
 
 /** Calls everything that org.etconfig.device.Device has, and prints the answers for Python to compare. */
 public final class UseDevice {
@@ -80,6 +81,19 @@ public final class UseDevice {
     showError("no model", () -> device.selectModel("nothing"));
   }
 
+  private static void usage(Device device) {
+    show("usage", device.usage(new Usage()));
+    Usage usage = new Usage().device("phone \u00e9 \ud83d\ude00").bundle("app").revision(7).atMillis(1700000000000L);
+    usage.loadMicros(8200).firstRunMicros(900.5).runMicros(310, 402.25, 100);
+    show("usage all", device.usage(usage));
+    show("usage reason", device.usageReason(usage));
+    show("usage failed", device.usage(usage.failure("it \"crashed\"")));
+    show("usage failed reason", device.usageReason(usage));
+    showError("usage negative", () -> usage.revision(-1));
+    showError("usage duration", () -> usage.loadMicros(Double.NaN));
+    showError("usage text", () -> usage.bundle("a\0b"));
+  }
+
   private static void kinds(byte[] bytes) {
     try (Device device = Device.open(bytes)) {
       device.useProfile(device.profiles().get(0));
@@ -100,6 +114,7 @@ public final class UseDevice {
     showError("null", () -> Device.open((byte[]) null));
     Device device = Device.open(bytes);
     showError("order", () -> device.resolve("forward"));
+    showError("usage order", () -> device.usage(new Usage()));
     showError("no fact", () -> device.set("cpu.nothing", 1));
     showError("wrong fact", () -> device.set("cpu.available_cores", 0));
     showError("wrong type", () -> device.set("cpu.available_cores", "four"));
@@ -173,6 +188,11 @@ public final class UseDevice {
       show("sheet set", device.factsJson());
       decide(device);
       models(device);
+      show("usage without arguments", device.usage(new Usage()));
+      device.resolve("forward");
+      device.selectModel("digits");
+      device.nextVariant("code \u00e9 0x12");
+      usage(device);
     }
     kinds(Files.readAllBytes(Paths.get(arguments[1])));
     misuse(bytes);

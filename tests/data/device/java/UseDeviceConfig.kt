@@ -2,6 +2,7 @@ import java.io.File
 import java.nio.ByteBuffer
 import org.etconfig.device.DeviceConfig
 import org.etconfig.device.DeviceException
+import org.etconfig.device.Usage
 
 fun main(arguments: Array<String>) {
     val bytes = File(arguments[0]).readBytes()
@@ -26,6 +27,7 @@ fun main(arguments: Array<String>) {
         println(it.selectModel("digits"))
         println(it.nextVariant("code 0x12"))
         println(it.explainVariant(0))
+        println("${it.usageReason()} ${it.usage(Usage().bundle("app")).lines().size - 1}")
         try {
             it["cpu.available_cores"] = 0
         } catch (error: DeviceException) {

@@ -1,4 +1,6 @@
+#if canImport(CEtconfigDevice)  // in a pod, its functions are a part of this module
 import CEtconfigDevice
+#endif
 import Foundation
 
 /// A refused call: what was asked for, and why it failed.
@@ -14,6 +16,41 @@ public struct Changes {
     public let atExecute: [String]
     /// Those that need a new load.
     public let atLoad: [String]
+}
+
+/// Why these options and this variant were used.
+public enum UsageReason: Int32 {
+    /// The profile's condition selected it.
+    case matched
+    /// The load of an earlier variant failed.
+    case fallback
+    /// The profile was named.
+    case named
+    /// The configuration has no conditions left.
+    case fixed
+    /// Nothing was resolved or loaded.
+    case error
+}
+
+/// What only the application knows about a use. Texts that are empty and numbers that are nil are not written.
+public struct Usage {
+    /// The application's own name for the device.
+    public var device = ""
+    /// Unix time in milliseconds.
+    public var atMillis: Int64?
+    public var bundle = ""
+    public var revision: Int64?
+    /// Microseconds, as all durations.
+    public var load: Double?
+    public var firstRun: Double?
+    /// The median and the 95th percentile of `runs` runs.
+    public var p50: Double?
+    public var p95: Double?
+    public var runs: Int64?
+    /// Why a load or run failed; 200 bytes of it are written.
+    public var failure = ""
+
+    public init() {}
 }
 
 /// Chooses a profile, the options of every backend and the variant of a model on this device, from a bundle that
@@ -205,6 +242,39 @@ public final class Device {
     /// Why a variant was chosen or not, counted from 0.
     public func explainVariant(_ index: Int) -> String {
         written { etconfig_device_explain_variant(device, UInt32(index), $0, $1) }
+    }
+
+    // MARK: usage
+
+    /// The record of what is used now: one line of JSON with its newline, without facts that identify the device.
+    public func usage(_ usage: Usage = Usage()) throws -> String {
+        var line = [CChar](repeating: 0, count: Int(ETCONFIG_USAGE_BYTES))
+        let size = line.count
+        try check(with(usage) { etconfig_device_usage(device, $0, &line, size) }, "usage")
+        return String(cString: line)
+    }
+
+    /// The reason that the record has.
+    public func usageReason(_ usage: Usage = Usage()) -> UsageReason {
+        UsageReason(rawValue: with(usage) { etconfig_device_usage_reason(device, $0) }) ?? .error
+    }
+
+    private func with(_ usage: Usage, _ call: (UnsafePointer<etconfig_usage>) -> Int32) -> Int32 {
+        withPointers([usage.device, usage.bundle, usage.failure]) { texts in
+            var given = etconfig_usage()
+            given.size = MemoryLayout<etconfig_usage>.stride
+            given.device = texts?[0]
+            given.at_ms = usage.atMillis ?? -1
+            given.bundle_id = texts?[1]
+            given.revision = usage.revision ?? -1
+            given.load_us = usage.load ?? -1
+            given.first_run_us = usage.firstRun ?? -1
+            given.p50_us = usage.p50 ?? -1
+            given.p95_us = usage.p95 ?? -1
+            given.runs = usage.runs ?? -1
+            given.failure = texts?[2]
+            return call(&given)
+        }
     }
 
     // MARK: helpers

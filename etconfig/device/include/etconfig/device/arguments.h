@@ -5,6 +5,7 @@
 #include <cassert>
 #include <optional>
 
+#include "json.h"
 #include "select.h"
 #include "../version.h"
 
@@ -68,6 +69,8 @@ class Value {
     return std::nullopt;
   }
   void write(TextBuffer* out) const { internal::write_value(*tables_, operand_, out); }
+  // As JSON, with every item of an array or table.
+  void write_json(TextBuffer* out) const { internal::write_json(*tables_, operand_, ", ", ": ", out); }
 
  private:
   const internal::Tables* tables_;
@@ -210,8 +213,6 @@ struct [[nodiscard]] Changes {
   Status status = Status::Ok;  // unless it is Ok, nothing changed
   uint32_t count = 0;          // options that changed
   uint32_t at_execute = 0;     // those of them that apply at the next execute; others need a new load
-
-  explicit operator bool() const { return status == Status::Ok && count != 0; }
 };
 
 // What functions take, whatever the size of the storage. Views of it
@@ -277,6 +278,7 @@ class AnyArguments {
 
  private:
   friend class Bundle;
+  friend class UsageRecord;
 
   bool is_stale() const { return tables_ != nullptr && tables_->opening != opening_; }
   const internal::Storage& current() const { return *storage_[used_]; }

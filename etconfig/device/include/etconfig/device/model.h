@@ -44,6 +44,7 @@ class ModelChoice {
 
  private:
   friend class Bundle;
+  friend class UsageRecord;
 
   static constexpr uint32_t kMaxVariants = 256;  // further ones never take over from a failed one
   static constexpr uint32_t kMaxFailures = 8;    // whose reasons are kept
@@ -80,7 +81,8 @@ class VariantJudge {
  public:
   static constexpr std::string_view kBackends = "runtime.backends";
 
-  VariantJudge(const Tables& tables, const Operand* facts) : t_(tables), facts_(facts) {
+  VariantJudge(const Tables& tables, const Operand* facts, const FactSet* hidden = nullptr)
+      : t_(tables), facts_(facts), hidden_(hidden) {
     for (uint32_t i = 0; i < t_.facts.size(); ++i) {
       if (t_.texts[t_.facts[i].name()] == kBackends) backends_ = facts_[i];
     }
@@ -100,7 +102,7 @@ class VariantJudge {
       return;
     }
     if (variant.condition() != format::kNone) {
-      Explainer(t_, facts_).explain_clauses(variant.condition(), is_held, separator, out);
+      Explainer(t_, facts_, hidden_).explain_clauses(variant.condition(), is_held, separator, out);
     }
     if (!is_held) return;
     if (variant.condition() != format::kNone) *out << separator;
@@ -151,6 +153,7 @@ class VariantJudge {
 
   const Tables& t_;
   const Operand* facts_;
+  const FactSet* hidden_;
   Operand backends_ = unknown_operand();
 };
 

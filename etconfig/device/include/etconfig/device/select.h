@@ -164,10 +164,15 @@ class BoundFacts {
   Operand operands_[format::kMaxFacts];
 };
 
+// Stands for the value of a fact that identifies the device.
+inline constexpr char kHiddenValue[] = "(set, not shown)";
+
 // Explains the clauses of conditions: which facts each reads, and the values or reasons that they have.
 class Explainer {
  public:
-  Explainer(const Tables& tables, const Operand* facts) : t_(tables), facts_(facts) {}
+  // Values of facts that identify the device are not shown, nor those of `hidden` facts.
+  Explainer(const Tables& tables, const Operand* facts, const FactSet* hidden = nullptr)
+      : t_(tables), facts_(facts), hidden_(hidden) {}
 
   // Writes a sentence for each clause that decides about a profile. Returns true if it matches.
   bool explain(const format::Profile& profile, std::string_view separator, TextBuffer* out) {
@@ -238,8 +243,9 @@ class Explainer {
       seen.add(fact);
       *out << (is_first ? ": " : " and ") << t_.texts[t_.facts[fact].name()] << " is ";
       is_first = false;
-      if (facts_[fact].state == State::Known && t_.facts[fact].is_identifying()) {
-        *out << "(set, not shown)";
+      const bool is_hidden = t_.facts[fact].is_identifying() || (hidden_ != nullptr && hidden_->has(fact));
+      if (facts_[fact].state == State::Known && is_hidden) {
+        *out << kHiddenValue;
       } else if (facts_[fact].state == State::Known) {
         write_value(t_, facts_[fact], out);
       } else {
@@ -250,6 +256,7 @@ class Explainer {
 
   const Tables& t_;
   const Operand* facts_;
+  const FactSet* hidden_;
   MissingFacts missing_;
   Scratch arena_;
 };

@@ -22,10 +22,12 @@ class TextBuffer {
   // The bytes that the whole text has, without the NUL.
   size_t needed() const { return needed_; }
   bool is_cut() const { return needed_ > used_; }
+  // The bytes that still fit.
+  size_t room() const { return size_ == 0 ? 0 : size_ - 1 - used_; }
 
   TextBuffer& operator<<(std::string_view text) {
     if (!is_cut()) {
-      size_t fitting = size_ == 0 ? 0 : size_ - 1 - used_;
+      size_t fitting = room();
       if (fitting >= text.size()) {
         fitting = text.size();
       } else {

@@ -280,6 +280,23 @@ public final class Device implements AutoCloseable {
     return text(nativeExplainVariant(handle(), index));
   }
 
+  // --- usage ---
+
+  /**
+   * The record of what is used now: one line of JSON with its newline, at most 2,048 bytes. It has the arguments of the last
+   * {@link #resolve} and the variant, if there are any, and no fact that identifies the device.
+   */
+  public synchronized String usage(Usage usage) {
+    byte[][] line = new byte[1][];
+    check(nativeUsage(handle(), usage.texts, usage.integers, usage.durations, line), "usage");
+    return text(line[0]);
+  }
+
+  /** The reason that the record has. */
+  public synchronized UsageReason usageReason(Usage usage) {
+    return UsageReason.values()[nativeUsage(handle(), usage.texts, usage.integers, usage.durations, null)];
+  }
+
   // --- helpers ---
 
   private long handle() {
@@ -393,4 +410,8 @@ public final class Device implements AutoCloseable {
   private static native byte[] nativeVariantFile(long handle, int index);
 
   private static native byte[] nativeExplainVariant(long handle, int index);
+
+  // Returns the status, or without `line` the reason.
+  private static native int nativeUsage(
+      long handle, byte[][] texts, long[] integers, double[] durations, byte[][] line);
 }

@@ -108,6 +108,12 @@ class DeviceConfig private constructor(private val device: Device) : AutoCloseab
     /** Why a variant was chosen or not, counted from 0. */
     fun explainVariant(index: Int): String = device.explainVariant(index)
 
+    /** The record of what is used now: one line of JSON with its newline, without facts that identify the device. */
+    fun usage(usage: Usage = Usage()): String = device.usage(usage)
+
+    /** The reason that the record has. */
+    fun usageReason(usage: Usage = Usage()): UsageReason = device.usageReason(usage)
+
     companion object {
         /** Opens a bundle, which is copied. */
         fun open(bundle: ByteArray): DeviceConfig = DeviceConfig(Device.open(bundle))
