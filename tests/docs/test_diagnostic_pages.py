@@ -118,6 +118,9 @@ def place(
     if code == "program-conflict":
         entry_points = "[etconfig.backends]\nCoreMLBackend = etconfig_upstream.plugin\n"
         write_distribution(root / "installed", "etconfig_upstream-1.0.dist-info", entry_points)
+    if code == "known-quirk":
+        entry_points = "[etconfig.backends]\nXnnpackBackend = etconfig_upstream.plugin\n"
+        write_distribution(root / "installed", "etconfig_upstream-1.0.dist-info", entry_points)
     installed = [str(root / "installed"), *fixtures]
     directory = root / "here"
     directory.mkdir()

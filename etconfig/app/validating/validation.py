@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 _NEEDS_DEVICE = frozenset(
-    {"memory-exceeded", "no-model-variant", "undecided-condition", "unknown-fact-value"}
+    {"known-quirk", "memory-exceeded", "no-model-variant", "undecided-condition", "unknown-fact-value"}
 )
 _NEEDS_PROGRAM = frozenset(
     {"not-delegated", "option-conflict", "process-scope-conflict", "program-conflict", "unknown-method"}
