@@ -325,7 +325,7 @@ class TestSize:
         assert len(sheet._repr_html_()) < 100_000
         words = Checker(sheet._repr_html_()).words
         assert {*sheet} <= {*words}
-        assert "12 unknown facts" in words
+        assert "15 unknown facts" in words
 
     def test_more_rows_than_anybody_reads_are_counted(self) -> None:
         tables = [
