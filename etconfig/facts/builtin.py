@@ -187,16 +187,10 @@ _ACCELERATORS = (
     _count("gpu.<n>.memory", Volatility.BOOT, "Memory of its own; unknown where it shares ours.", "bytes"),
     _string("gpu.<n>.driver", Volatility.BOOT, "The kernel driver that it is bound to: `xe`, `amdgpu`."),
     _string(
-        "gpu.<n>.driver_version",
-        Volatility.BOOT,
-        "The version of a driver that is not part of the kernel: `535.104.05`.",
+        "gpu.<n>.driver_version", Volatility.BOOT, "Its driver's version, if not the kernel's: `535.104.05`."
     ),
     _string("gpu.<n>.pci_id", Volatility.BOOT, "PCI vendor and device, in hexadecimal: `8086:7d55`."),
-    _string(
-        "vulkan.version",
-        Volatility.BOOT,
-        "The greatest version of Vulkan that an installed driver supports: `1.3.255`.",
-    ),
+    _string("vulkan.version", Volatility.BOOT, "The greatest version of Vulkan of any driver: `1.3.255`."),
     _count("npu.count", Volatility.BOOT, "Neural processors.", None),
     _string("npu.<n>.name", Volatility.BOOT, "The name of one neural processor: `Intel NPU (Lunar Lake)`."),
     _string("npu.<n>.vendor", Volatility.BOOT, "Its maker."),

@@ -8,14 +8,7 @@ from typing import Any
 from etconfig.device.bundle.table_checks import number_of
 from etconfig.device.bundle.tables import BundleTables, StoredKind, ValueRow
 from etconfig.expression import Fault, Unknown
-from etconfig.expression.operations import (
-    INT_MAX,
-    NO_VERSION,
-    OPERANDS,
-    OPERATIONS_OF_BUNDLES,
-    Op,
-    OperationInfo,
-)
+from etconfig.expression.operations import INT_MAX, OPERANDS, OPERATIONS_OF_BUNDLES, Op, OperationInfo
 
 BY_ZERO, TOO_LARGE = "it divides by zero", "it does not fit in 64 bits"
 """The reasons of faults."""
@@ -115,8 +108,8 @@ def _applied(info: OperationInfo, taken: Sequence[Any]) -> object:
         return Fault(BY_ZERO)
     except OverflowError:
         return Fault(TOO_LARGE)
-    except ArithmeticError:
-        return Fault(NO_VERSION)
+    except ArithmeticError as error:
+        return Fault(str(error))
 
 
 def _logic(decisive: bool, taken: Sequence[Any]) -> object:
