@@ -226,8 +226,8 @@ class Checker:
     def _version(self, node: Node, typed: Typed) -> Typed | None:
         """Return the version of a text; report a text in quotes that is more, or less, than a version."""
         if isinstance(node, Literal) and not is_plain_version(str(node.value)):
-            message = f"{self._shown(node)} is not a version"
-            return self._refused(message, node, self._corrector.version(node))
+            shown = repr(node.value) if len(str(node.value)) <= _SHOWN_CHARACTERS else "this"
+            return self._refused(f"{shown} is not a version", node, self._corrector.version(node))
         return Typed(_VERSION, Operation("version", (typed.tree,)))
 
     def _note_compared(self, node: Binary) -> None:

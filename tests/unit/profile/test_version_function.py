@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -13,6 +15,7 @@ from etconfig.expression import ExpressionType, Fault, Unknown, parse_expression
 from etconfig.expression.operations import NO_VERSION
 from etconfig.facts.builtin import BUILTIN_FACTS
 
+ROOT = Path(__file__).parents[3]
 USAGE = 'compare a version with ==, <, <=, > or >= with a version in quotes, as in "1.2"'
 BY_LETTER = """compares texts letter by letter, so "9" is more than "12"; write version(os.version)"""
 
@@ -57,6 +60,18 @@ class TestValue:
     def test_texts_have_their_order(self, text: str, holds: str) -> None:
         assert condition(holds).evaluate({"os.version": text}) is True
 
+    def test_the_page_says_what_is_so(self) -> None:
+        page = (ROOT / "docs" / "expressions.md").read_text(encoding="utf-8")
+        table = page.partition("| text | version |")[2].partition("\n\n")[0]
+        rows = re.findall(r"^\| (`.+?) \| (no|equal|more|less)(?:.+`\"(.+)\"`)?", table, re.MULTILINE)
+        signs = {"equal": "==", "more": ">", "less": "<", "no": "=="}
+        assert len(rows) == 5
+        for texts, order, bound in rows:
+            compared = condition(f'version(os.version) {signs[order]} "{bound or 1}"')
+            for text in re.findall("`(.+?)`", texts):
+                found = compared.evaluate({"os.version": text})
+                assert isinstance(found, Fault) if order == "no" else found is True, text
+
     @pytest.mark.parametrize("text", ["", "v", "V@0530.0", " 1", "Baklava", "٣", "1.1234567890123456789"])
     def test_other_texts_have_no_value(self, text: str) -> None:
         for each in ('version(os.version) < "1"', '!(version(os.version) < "1")'):
@@ -98,16 +113,16 @@ class TestChecks:
             ),
             (
                 'version(os.version) < "1.2-rc1"',
-                '\'"1.2-rc1"\' is not a version; write "1.2": only numbers and dots are compared',
+                "'1.2-rc1' is not a version; write \"1.2\": only numbers and dots are compared",
             ),
-            ('version("x") < version(os.version)', f"'\"x\"' is not a version; {USAGE}"),
+            ('version("x") < version(os.version)', f"'x' is not a version; {USAGE}"),
             (
                 'version(os.version) < "12345678901234567890"',
-                f"'\"12345678901234567890\"' is not a version; {USAGE}",
+                f"'12345678901234567890' is not a version; {USAGE}",
             ),
             (
                 'version(os.version) < "os.kernel"',
-                "'\"os.kernel\"' is not a version; write os.kernel without quotes",
+                "'os.kernel' is not a version; write os.kernel without quotes",
             ),
             (
                 'version(os.version) in ["1.2"]',
