@@ -1,4 +1,4 @@
-"""Writes `profiles/conditions.json`: expressions of bundled profiles and of etconfig's own backends, checked.
+"""Writes `profiles/conditions.json`: expressions of bundled profiles, quirks and own backends, checked.
 
     python tools/check_conditions.py
 
@@ -24,6 +24,8 @@ from etconfig.plugin.v1 import BackendRequest, BackendSpec
 from etconfig.profile.document import load_document
 from etconfig.profile.library import ProfileLibrary, bundled_profiles
 from etconfig.profile.profile import parse_profile
+from etconfig.profile.quirks import DIRECTORY as QUIRKS
+from etconfig.profile.quirks import quirks_of
 
 ROOT = Path(__file__).parents[1]
 TARGET = ROOT / "profiles" / "conditions.json"
@@ -38,6 +40,9 @@ def parsed_expressions() -> Iterator[Expression]:
         assignments = profile.settings.assignments
         found = (each for assignment in assignments for each in (assignment.condition, assignment.value))
         yield from (each for each in (profile.match, *found) if isinstance(each, Expression))
+    quirks = (quirk for path in QUIRKS.glob("*.toml") for quirk in quirks_of(path.stem))
+    kind = ExpressionType.BOOL
+    yield from (parse_expression(each.condition.source, BUILTIN_FACTS, expect=kind) for each in quirks)
     texts = (text for spec in own_specs() for entry in spec.advice for text in (entry.expr, entry.when))
     yield from (parse_expression(text, BUILTIN_FACTS) for text in texts if text is not None)
 

@@ -45,6 +45,7 @@ from etconfig.facts.registry import FactInfo, FactType
 from etconfig.kernels import builtin_tables
 from etconfig.plugin.api_version import CURRENT
 from etconfig.plugin.v1 import BackendRequest, BackendSpec
+from etconfig.profile.quirks import DIRECTORY, quirks_of
 from etconfig.schema.declaration import OptionInfo
 from etconfig.schema.options_reference import markdown_reference
 
@@ -430,6 +431,21 @@ def expression_examples(name: str) -> str:
     return "\n".join([f"| expression | {second} |", "|---|---|", *lines])
 
 
+def quirks(_: str) -> str:
+    """Return the known quirks of each backend, with their reports."""
+    rows = [
+        (f"`{path.stem}`", f"`{quirk.condition.source}`", quirk.seen, _report(quirk.report))
+        for path in sorted(DIRECTORY.glob("*.toml"))
+        for quirk in quirks_of(path.stem)
+    ]
+    return markdown_table(("backend", "devices", "seen", "report"), rows)
+
+
+def _report(name: str) -> str:
+    repository, number = name.split("#")
+    return f"[{name}](https://github.com/{repository}/issues/{number})"
+
+
 def action_inputs(_: str) -> str:
     """Return the inputs of the action for GitHub."""
     rows = re.findall(
@@ -555,6 +571,7 @@ PARTS: Mapping[str, Callable[[str], str]] = {
     "runtime-differences": runtime_differences,
     "plugin": plugin,
     "public-api": public_api,
+    "quirks": quirks,
     "results": results,
     "rooms": rooms,
     "source": source,

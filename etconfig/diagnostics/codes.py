@@ -129,6 +129,7 @@ CODES: Mapping[str, CodeInfo] = _codes(
     ("expression-too-large", "An expression exceeds a bound on length or depth."),
     ("expression-type", "A part of an expression has a type that does not fit.", "error", "safe, guess"),
     ("evaluation-failed", "An expression divides by zero or exceeds 64 bits."),
+    ("known-quirk", "A backend gave wrong results or crashed on such devices.", "warning, note"),
     ("undecided-condition", "A condition needs a fact that is not known on this device.", "note"),
     ("constant-condition", "A condition never holds, or always does.", "warning"),
     ("unusual-value", "A condition names a value that its fact usually does not have.", "warning"),

@@ -20,6 +20,7 @@ from etconfig.expression.checked import (
     Operation,
 )
 from etconfig.expression.expression_source import ExpressionSource
+from etconfig.expression.operations import is_plain_version
 from etconfig.expression.signatures import (
     ARITHMETIC,
     FUNCTIONS,
@@ -46,7 +47,8 @@ from etconfig.facts.registry import FactInfo, FactRegistry, FactType
 if TYPE_CHECKING:
     from etconfig.mistakes.expression.corrections import Correction, Corrector
 
-_BOOL = ExpressionType.BOOL
+_BOOL, _VERSION = ExpressionType.BOOL, ExpressionType.VERSION
+_ORDERS = frozenset(("<", "<=", ">", ">="))
 _SHOWN_CHARACTERS = 40
 
 
@@ -174,8 +176,9 @@ class Checker:
             return None if node.items else Typed(ExpressionType.EMPTY_LIST, Constant(()))
         first = items[0].type
         for item_node, item in zip(node.items, items, strict=True):
-            if item.type.is_list:
-                return self._refused("lists cannot contain lists", item_node, None)
+            if item.type.is_list or item.type is _VERSION:
+                kind = "lists" if item.type.is_list else "versions"
+                return self._refused(f"lists cannot contain {kind}", item_node, None)
             if item.type is not first:
                 message = f"a list of {first} cannot contain {item.type.with_article}"
                 pair = (node.items[0], item_node), (first, item.type)
@@ -198,7 +201,10 @@ class Checker:
         operands = self._all((node.left, node.right)) if self._is_well_read(node) else None
         if operands is None:
             return None
-        left, right = operands
+        left = self._beside(operands[1], node.left, operands[0])
+        right = self._beside(operands[0], node.right, operands[1])
+        if left is None or right is None:
+            return None
         signature = binary_signature(node.operator, left.type, right.type)
         if signature is None:
             message = self._corrector.mismatch_message(node.operator, left.type, right.type)
@@ -209,7 +215,20 @@ class Checker:
             self._check_choices(node.right, node.left)
             self._check_quoted_facts(node)
             self._check_buckets(node)
+            self._check_order(node)
         return _applied(signature, left, right)
+
+    def _beside(self, other: Typed, node: Node, typed: Typed) -> Typed | None:
+        """Return an operand: a text in quotes beside a version is a version, too."""
+        is_text = isinstance(node, Literal) and isinstance(node.value, str)
+        return self._version(node, typed) if other.type is _VERSION and is_text else typed
+
+    def _version(self, node: Node, typed: Typed) -> Typed | None:
+        """Return the version of a text; report a text in quotes that is more, or less, than a version."""
+        if isinstance(node, Literal) and not is_plain_version(str(node.value)):
+            shown = repr(node.value) if len(str(node.value)) <= _SHOWN_CHARACTERS else "this"
+            return self._refused(f"{shown} is not a version", node, self._corrector.version(node))
+        return Typed(_VERSION, Operation("version", (typed.tree,)))
 
     def _note_compared(self, node: Binary) -> None:
         """Remember the names that are compared with a text: they may be words without quotes."""
@@ -264,6 +283,14 @@ class Checker:
                 correction = self._corrector.value(info, literal)
                 self._refused(f"{info.name} is never {literal.value!r}", literal, correction)
 
+    def _check_order(self, node: Binary) -> None:
+        """Report `os.version < "12"`: in the order of texts, "9" comes after "12"."""
+        for name, literal in ((node.left, node.right), (node.right, node.left)):
+            text = literal.value if isinstance(literal, Literal) and isinstance(name, Name) else None
+            if node.operator in _ORDERS and isinstance(text, str) and is_plain_version(text):
+                message = f"""{node.operator!r} compares texts letter by letter, so "9" is more than "12\""""
+                self._refused(message, node, self._corrector.as_version(name))
+
     def _check_buckets(self, node: Binary) -> None:
         """Report `bucket(...) < 5`: it is a fraction, not a percentage."""
         for call, number in ((node.left, node.right), (node.right, node.left)):
@@ -316,6 +343,8 @@ class Checker:
             found = ", ".join(map(str, types)) or "nothing"
             message = f"{node.function!r} does not take {found}"
             return self._refused(message, node, self._corrector.call(node, types))
+        if signature.result is _VERSION:
+            return self._version(node.arguments[0], arguments[0])
         return _applied(signature, *arguments)
 
     def _has(self, node: FunctionCall) -> Typed | None:

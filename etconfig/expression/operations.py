@@ -8,6 +8,7 @@ from __future__ import annotations
 import enum
 import math
 import operator
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
@@ -92,6 +93,35 @@ def _bucket(text: str, salt: str) -> float:
     return int(digest[:13], 16) / BUCKETS
 
 
+VERSION_DIGITS = 18
+"""The most digits of a number in a version, without leading zeros."""
+NO_VERSION = "version() needs a text that begins with a version, such as 1.2"
+"""The reason why `version` has no value."""
+_VERSION = re.compile(r"[vV]?([0-9]+(?:\.[0-9]+)*)")
+
+
+def _version(text: str) -> str:
+    """Return the version that begins a text, in a form whose order as a text is the order of versions.
+
+    It has each number without leading zeros, after a character for the number of its digits, and no zeros at
+    the end: 1.10.0 is `11210`.
+    """
+    found = _VERSION.match(text)
+    numbers = [number.lstrip("0") for number in found[1].split(".")] if found else []
+    if not numbers or max(map(len, numbers)) > VERSION_DIGITS:
+        raise ArithmeticError(NO_VERSION)
+    while len(numbers) > 1 and not numbers[-1]:
+        numbers.pop()
+    return "".join([f"{chr(ord('0') + len(number))}{number}" for number in numbers])
+
+
+def is_plain_version(text: str) -> bool:
+    """Return True if a text is a version and nothing else, without a `v`."""
+    numbers = text.split(".")
+    are_short = all(len(number.lstrip("0")) <= VERSION_DIGITS for number in numbers)
+    return are_short and all(number.isascii() and number.isdigit() for number in numbers)
+
+
 class Op(enum.IntEnum):
     """The numbers of instructions in bundles; most are rows of the table below."""
 
@@ -129,14 +159,16 @@ class Op(enum.IntEnum):
     MIN = 31
     MAX = 32
     BUCKET = 33
+    VERSION = 34
 
 
 _Types = Sequence[ExpressionType]
-_BOOL, _INT, _FLOAT, _STRING = (
+_BOOL, _INT, _FLOAT, _STRING, _VERSION_TYPE = (
     ExpressionType.BOOL,
     ExpressionType.INT,
     ExpressionType.FLOAT,
     ExpressionType.STRING,
+    ExpressionType.VERSION,
 )
 
 
@@ -199,7 +231,7 @@ def _comparable(types: _Types) -> bool:
 
 
 def _ordered(types: _Types) -> bool:
-    return all(each.is_number for each in types) or _only(_STRING)(types)
+    return all(each.is_number for each in types) or _only(_STRING)(types) or _only(_VERSION_TYPE)(types)
 
 
 def _item_and_list(types: _Types) -> bool:
@@ -264,6 +296,13 @@ def _method(
 
 _BUCKET_SQL = f"""(CAST(CAST('0x' || substr(md5({{1}} || ':' || {{0}}), 1, 13) AS BIGINT) AS DOUBLE)
  / {float(BUCKETS)!r}::DOUBLE)""".replace("\n", "")
+
+_NUMBER = f"(?:0+|0*[1-9][0-9]{{{{0,{VERSION_DIGITS - 1}}}}})"
+_VERSION_SQL = (  # neither a digit follows the version, nor a dot with a digit
+    "list_aggregate([chr(CAST(48 + length(n) AS INTEGER)) || n FOR n IN string_split(rtrim(regexp_replace("
+    rf"nullif(regexp_extract({{0}}, '^[vV]?({_NUMBER}(?:\.{_NUMBER})*)(?:\.(?:[^0-9]|$)|[^0-9.]|$)', 1), '')"
+    r", '(^|\.)0+', '\1', 'g'), '.'), '.')], 'string_agg', '')"
+)
 
 OPERATIONS: Mapping[str, OperationInfo] = {
     "!": OperationInfo(Op.NOT, operator.not_, _only(_BOOL), _BOOL, 1, sql="(NOT {0})"),
@@ -331,6 +370,17 @@ OPERATIONS: Mapping[str, OperationInfo] = {
         work=_of_hashing,
         usage="bucket takes a string and the name of the rollout, "
         "as in bucket(device.id, 'threads-2') < 0.05",
+    ),
+    "version": OperationInfo(
+        Op.VERSION,
+        _version,
+        _only(_STRING),
+        _VERSION_TYPE,
+        length=1,
+        call=(False,),
+        sql=_VERSION_SQL,
+        work=_of_counting,
+        usage='version takes a string, as in version(os.version) < "12"',
     ),
 }
 """Operations by name: the operator or function, after its operand type where the type decides the meaning."""

@@ -16,6 +16,8 @@ class ExpressionType(enum.Enum):
     FLOAT = "float"
     """CEL's double."""
     STRING = "string"
+    VERSION = "version"
+    """A text of `version(s)`, in a form whose order as a text is the order of versions. It has no lists."""
     BOOL_LIST = "list of bool"
     INT_LIST = "list of int"
     FLOAT_LIST = "list of float"

@@ -148,6 +148,13 @@ _DEVICE = (
         doc="A text that is this device's own, for staged rollouts. It is never detected: you set it.",
         is_identifying=True,
     ),
+    FactInfo(
+        name="device.is_emulator",
+        type=FactType.BOOL,
+        volatility=Volatility.BOOT,
+        doc="True on an emulator of Android, whose speed and drivers are not a phone's.",
+        is_identifying=False,
+    ),
     _string("soc.vendor", Volatility.STATIC, "The maker of the system on a chip: `brcm`, `QTI`, `Apple`."),
     _string("soc.model", Volatility.STATIC, "The system on a chip: `bcm2712`, `SM8650`, `Apple M2`."),
     _string(
@@ -179,7 +186,11 @@ _ACCELERATORS = (
     _string("gpu.<n>.vendor", Volatility.BOOT, "Its maker: `Intel`, `AMD`, `NVIDIA`, `Qualcomm`, `Arm`."),
     _count("gpu.<n>.memory", Volatility.BOOT, "Memory of its own; unknown where it shares ours.", "bytes"),
     _string("gpu.<n>.driver", Volatility.BOOT, "The kernel driver that it is bound to: `xe`, `amdgpu`."),
+    _string(
+        "gpu.<n>.driver_version", Volatility.BOOT, "Its driver's version, if not the kernel's: `535.104.05`."
+    ),
     _string("gpu.<n>.pci_id", Volatility.BOOT, "PCI vendor and device, in hexadecimal: `8086:7d55`."),
+    _string("vulkan.version", Volatility.BOOT, "The greatest version of Vulkan of any driver: `1.3.255`."),
     _count("npu.count", Volatility.BOOT, "Neural processors.", None),
     _string("npu.<n>.name", Volatility.BOOT, "The name of one neural processor: `Intel NPU (Lunar Lake)`."),
     _string("npu.<n>.vendor", Volatility.BOOT, "Its maker."),

@@ -168,7 +168,7 @@ class TestEtdevice:
         lines = run_device_program(etdevice, "facts", "--root", str(root)).splitlines()
         assert "soc.model               Tensor G3" in lines
         assert "power.battery_level     0.71 fraction" in lines
-        assert lines[-1] == "16 facts are unknown here; --json shows why."
+        assert lines[-1] == "18 facts are unknown here; --json shows why."
 
     def test_a_malformed_machine_is_refused(self, etdevice: Path, tmp_path: Path) -> None:
         (tmp_path / "machine.json").write_text("{")

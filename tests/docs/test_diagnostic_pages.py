@@ -119,6 +119,9 @@ def place(
         backend = {"program-conflict": "CoreMLBackend"}.get(code, "QnnBackend")
         entry_points = f"[etconfig.backends]\n{backend} = etconfig_upstream.plugin\n"
         write_distribution(root / "installed", "etconfig_upstream-1.0.dist-info", entry_points)
+    if code == "known-quirk":
+        entry_points = "[etconfig.backends]\nXnnpackBackend = etconfig_upstream.plugin\n"
+        write_distribution(root / "installed", "etconfig_upstream-1.0.dist-info", entry_points)
     installed = [str(root / "installed"), *fixtures]
     directory = root / "here"
     directory.mkdir()

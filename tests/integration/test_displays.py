@@ -89,7 +89,7 @@ class TestOneLine:
             "5 defaults>"
         )
         assert repr(PI5) == (
-            "<FactSheet: 37 of 49 facts known; device.model Raspberry Pi 5 Model B Rev 1.0, os.name linux, "
+            "<FactSheet: 37 of 52 facts known; device.model Raspberry Pi 5 Model B Rev 1.0, os.name linux, "
             "cpu.arch arm64, cpu.available_cores 4, power.source mains>"
         )
         assert repr(arguments.provenance("ReferenceCpuBackend", "scratch_bytes")) == (
@@ -185,7 +185,7 @@ class TestText:
     def test_a_sheet_lists_known_facts_with_origin_and_unknown_ones_with_the_reason(self) -> None:
         text = str(PI5)
         assert "cpu.available_cores" in text
-        assert "12 unknown facts:" in text
+        assert "15 unknown facts:" in text
 
     def test_a_program_and_a_method_list_what_a_notebook_shows(
         self, program: etconfig.LoadedProgram, config: etconfig.Resolution
@@ -321,11 +321,11 @@ class TestSize:
         origin = Origin(OriginKind.SHEET, "board.json")
         facts = {info.name: Fact.known(info.name, info, 1, origin) for info in infos}
         sheet = etconfig.FactSheet({**PI5.facts, **facts}, registry)
-        assert repr(sheet).startswith("<FactSheet: 237 of 249 facts known; device.model Raspberry Pi 5")
+        assert repr(sheet).startswith("<FactSheet: 237 of 252 facts known; device.model Raspberry Pi 5")
         assert len(sheet._repr_html_()) < 100_000
         words = Checker(sheet._repr_html_()).words
         assert {*sheet} <= {*words}
-        assert "12 unknown facts" in words
+        assert "15 unknown facts" in words
 
     def test_more_rows_than_anybody_reads_are_counted(self) -> None:
         tables = [

@@ -9,6 +9,7 @@ from random import Random
 import pytest
 from command_line import DATA
 from random_expressions import REGISTRY, random_condition, random_facts
+from version_texts import SIGNS, model_comparison, random_version_text
 
 from etconfig.errors import ProfileError
 from etconfig.expression import Expression, ExpressionType, parse_expression
@@ -61,6 +62,18 @@ def test_random_conditions_are_equal_in_sql_and_python_on_every_row() -> None:
                 assert answer is known, (condition.source, facts, by_hand)
                 compared += 1
     assert pushed > 0.8 * written
+
+
+def test_versions_have_the_order_of_the_model() -> None:
+    random = Random(20_261_129)
+    texts = [random_version_text(random) for _ in range(ROWS)]
+    connection = duckdb.connect()
+    fill_devices(connection, REGISTRY, [{"a.model": text} for text in texts])
+    bounds = [(sign, bound) for sign in SIGNS for bound in ("0", "1.10", "9.0.100", "535.104.5")]
+    conditions = [parse_expression(f'version(a.model) {sign} "{bound}"', REGISTRY) for sign, bound in bounds]
+    answers = sql_answers(connection, REGISTRY, conditions, {})
+    expected = [[model_comparison(text, sign, bound) for text in texts] for sign, bound in bounds]
+    assert answers == expected
 
 
 def test_buckets_are_those_of_python() -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from bundle_tables import small_tables
 from random_expressions import REGISTRY as RANDOM_REGISTRY
 from random_expressions import random_facts, random_value
+from version_texts import SIGNS, random_version_text
 
 from etconfig.device.bundle.bundle_writer import write_tables
 from etconfig.device.bundle.row_fields import NONE
@@ -66,8 +67,14 @@ _SPECIAL = (
 )
 
 
+def _version_comparison(rng: random.Random) -> str:
+    left, right = (json.dumps(random_version_text(rng), ensure_ascii=False) for _ in range(2))
+    return f"version({left} + '') {rng.choice(SIGNS)} version({right} + '')"
+
+
 def _expressions(rng: random.Random, count: int) -> Iterator[Expression]:
     texts = [*_SPECIAL, *(random_value(rng, 4) for _ in range(count))]
+    texts += [_version_comparison(rng) for _ in range(count)]
     for text in dict.fromkeys(texts):
         try:
             expression = parse_expression(text, REGISTRY)

@@ -32,7 +32,7 @@ _VALUES: dict[str, tuple[object, ...]] = {
     "a.level": (0.0, 0.2, 0.5, 1.0),
     "a.heat": (-40.0, 0.0, 36.6, 95.5, 1e308),
     "a.source": ("mains", "battery"),
-    "a.model": _WORDS,
+    "a.model": (*_WORDS, "1.2.0", "v1.10-rc1", "1.9"),
     "a.is_hot": (True, False),
     "a.features": ((), ("pi",), ("mains", "pixel"), ("battery", "pi", "pi 5")),
 }
@@ -130,7 +130,7 @@ def _quoted(word: str) -> str:
 def _comparison(random: Random, depth: int) -> str:
     depth = max(depth - 1, 0)
     sign = random.choice(("<", "<=", ">", ">=", "==", "!="))
-    shape = random.randrange(8)
+    shape = random.randrange(9)
     if shape == 0:
         return f"has({random.choice(REGISTRY.names)})"
     if shape == 1:
@@ -149,4 +149,7 @@ def _comparison(random: Random, depth: int) -> str:
         return f"({left} {sign} {_float(random, depth)})"
     if shape == 6:
         return f"({random_integer(random, 0)} in [{random_integer(random, depth)}, 2, 3])"
+    if shape == 7:
+        bound = random.choice(("'1.9'", "'1.2'", f"version('1.10' + {random_text(random, depth)})"))
+        return f"(version({random_text(random, 0)} + '') {sign} {bound})"
     return f"({random_integer(random, depth)} {sign} {random_integer(random, depth)})"

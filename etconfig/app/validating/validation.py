@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 _NEEDS_DEVICE = frozenset(
     {
+        "known-quirk",
         "memory-exceeded",
         "no-model-variant",
         "payload-mismatch",

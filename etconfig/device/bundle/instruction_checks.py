@@ -120,6 +120,10 @@ class InstructionRun:
         if op is Op.MAKE_LIST:
             self.scratch_bytes += ITEM_BYTES * len(taken)
             return Operand(type_, len(taken), 1 + sum(each.steps for each in taken))
+        if op is Op.VERSION:  # for a device, it is a text: only the checker keeps the two apart
+            size_bytes = taken[0].text_bytes + 1
+            self.scratch_bytes += size_bytes
+            return Operand(ExpressionType.STRING, 1, text_steps(size_bytes), size_bytes)
         return self._joined(*taken) if op is Op.JOIN else Operand(type_)
 
     def _fact(self, op: Op, index: int) -> Operand:

@@ -108,6 +108,8 @@ def _applied(info: OperationInfo, taken: Sequence[Any]) -> object:
         return Fault(BY_ZERO)
     except OverflowError:
         return Fault(TOO_LARGE)
+    except ArithmeticError as error:
+        return Fault(str(error))
 
 
 def _logic(decisive: bool, taken: Sequence[Any]) -> object:

@@ -203,6 +203,8 @@ def _texts(values: TextRange, constants: Iterable[object], first: Sequence[str])
     while other in values.excluded:
         other += "-" + _TYPICAL_TEXT
     yield other
+    if "0" not in values.excluded:
+        yield "0"  # less than other versions; those above are joined of constants
 
 
 def _lists(values: ListRange, constants: Iterable[object]) -> Iterator[tuple[object, ...]]:

@@ -182,6 +182,7 @@ _ALL: Mapping[ExpressionType, ValueRange] = {
     ExpressionType.INT: NumberRange(INT_MIN, INT_MAX),
     ExpressionType.FLOAT: _ANYTHING,
     ExpressionType.STRING: ANY_TEXT,
+    ExpressionType.VERSION: ANY_TEXT,
 }
 """The ranges of functions that have no rule here, by the type of their value."""
 

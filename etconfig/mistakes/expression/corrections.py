@@ -12,7 +12,7 @@ from typing import NamedTuple
 from etconfig.base.budgeted_resources import RESOURCES
 from etconfig.diagnostics import nearest
 from etconfig.expression.expression_source import ExpressionSource
-from etconfig.expression.operations import OPERATIONS
+from etconfig.expression.operations import OPERATIONS, is_plain_version
 from etconfig.expression.signatures import ARITHMETIC, FUNCTIONS, STRING_METHODS
 from etconfig.expression.syntax import Binary, FunctionCall, Literal, Name, Node
 from etconfig.expression.types import ExpressionType
@@ -23,8 +23,8 @@ from etconfig.mistakes.expression.unexpected_tokens import CHOICE_HELP, NO_NULL
 from etconfig.mistakes.fact_guesses import likely_facts
 
 _INT, _FLOAT = ExpressionType.INT, ExpressionType.FLOAT
-_STRING, _BOOL = ExpressionType.STRING, ExpressionType.BOOL
-_COMPARED = {_INT: " > 4", _FLOAT: " < 0.5", _STRING: ' == "..."'}
+_STRING, _BOOL, _VERSION = ExpressionType.STRING, ExpressionType.BOOL, ExpressionType.VERSION
+_COMPARED = {_INT: " > 4", _FLOAT: " < 0.5", _STRING: ' == "..."', _VERSION: ' >= "1.2"'}
 _NUMBER = re.compile(r"-?(?:[0-9]+|[0-9]*\.[0-9]+)")
 
 ADVICE_FOR_FUNCTIONS = {
@@ -41,6 +41,7 @@ ADVICE_FOR_FUNCTIONS = {
 _USAGE_OF_HAS = "has takes the name of a fact, as in has(power.battery_level)"
 _USAGE_OF_LISTS = 'write ITEM in LIST, as in "neon" in cpu.features, or compare size(LIST)'
 _USAGE_OF_TEXTS = "write TEXT.contains(PART), or TEXT in [A, B]"
+_USAGE_OF_VERSIONS = 'compare a version with ==, <, <=, > or >= with a version in quotes, as in "1.2"'
 _WITHOUT_QUOTES = ": without quotes it is the name of a fact"
 _INTS_ALONE = "ints and floats do not mix; use ints alone, as in cpu.available_cores * 3 / 4"
 _NO_ROUNDING = "there is no rounding of floats; compare, as in cpu.quota_cores < 2.0 ? 1 : 2"
@@ -57,6 +58,7 @@ _NAMES_OF_FUNCTIONS = {
     "includes": "contains",
     "hasprefix": "startsWith",
     "hassuffix": "endsWith",
+    **dict.fromkeys(("semver", "parse_version", "parseversion", "version_of"), "version"),
     **dict.fromkeys(("hash", "percent", "percentage", "percentile", "rollout", "fraction"), "bucket"),
 }
 _ROUNDING = frozenset(("int", "round", "floor", "trunc", "integer"))
@@ -193,7 +195,9 @@ class Corrector:
         """Return the correction of operands whose types an operator cannot take."""
         if node.operator == "in":
             return self._membership(node, left, right)
-        for operand, other in ((node.left, right), (node.right, left)):
+        for operand, given, other in ((node.left, left, right), (node.right, right, left)):
+            if other is _VERSION and node.operator not in ARITHMETIC:
+                return self._beside_version(operand, given)
             found = self._unquoted(operand, other, is_arithmetic=node.operator in ARITHMETIC)
             if found is not None:
                 return found
@@ -206,7 +210,27 @@ class Corrector:
             return Correction("compare a text with a text, in quotes" + (usual and f"; {usual}"))
         return self.mixed_numbers((node.left, node.right), (left, right), node.operator)
 
+    def as_version(self, node: Node) -> Correction:
+        """Return the correction of a text that should be compared as a version."""
+        return _writing(node, f"version({self.text(node)})")
+
+    def _beside_version(self, node: Node, given: ExpressionType) -> Correction:
+        text = self.text(node)
+        if isinstance(node, Literal) and is_plain_version(text):
+            return _writing(node, self.source.quoted(text), why=" in quotes", is_safe=True)
+        return self.as_version(node) if given is _STRING else Correction(_USAGE_OF_VERSIONS)
+
+    def version(self, literal: Literal) -> Correction:
+        """Return the correction of a text in quotes that is not a version."""
+        quoted_fact = self.quoted_fact(literal)
+        found = re.match(r"\s*[vV]?([0-9]+(?:\.[0-9]+)*)", str(literal.value))
+        if quoted_fact is not None or found is None or not is_plain_version(found[1]):
+            return quoted_fact or Correction(_USAGE_OF_VERSIONS)
+        return _writing(literal, self.source.quoted(found[1]), why=": only numbers and dots are compared")
+
     def _membership(self, node: Binary, left: ExpressionType, right: ExpressionType) -> Correction:
+        if left is _VERSION:
+            return Correction(_USAGE_OF_VERSIONS)
         if right.element is not None:
             found = self._unquoted(node.left, right.element, is_arithmetic=False)
             if found is not None:

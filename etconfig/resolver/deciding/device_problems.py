@@ -9,12 +9,13 @@ from dataclasses import replace
 from etconfig.diagnostics import Diagnostic, Severity
 from etconfig.diagnostics.error_text import error_text
 from etconfig.errors import PluginCallError
+from etconfig.profile.quirks import quirk_warnings
 from etconfig.resolver.deciding.arguments import Arguments, BackendArguments, instance_label
 from etconfig.resolver.deciding.resolution import Resolution
 
 
 def verify_on_device(resolution: Resolution, facts: Mapping[str, object]) -> Iterator[Diagnostic]:
-    """Yield what the facts of the device exclude, such as a provider that its engine does not have.
+    """Yield what the device excludes, such as a provider that its engine does not have, and its quirks.
 
     Args:
         resolution: The options.
@@ -29,6 +30,8 @@ def verify_on_device(resolution: Resolution, facts: Mapping[str, object]) -> Ite
             for problem in _problems(arguments, resolved, facts):
                 found.setdefault((problem.message, tuple(span.place for span in problem.spans)), problem)
     yield from found.values()
+    backends = dict.fromkeys(backend for arguments in resolution for backend in arguments.backends)
+    yield from quirk_warnings(backends, resolution.facts.values)
 
 
 def notes_on_device(resolution: Resolution) -> tuple[Diagnostic, ...]:

@@ -25,4 +25,4 @@ def fits_type(wanted: OptionType, given: ExpressionType) -> bool:
         return any(type(choice) is kind for choice in wanted.choices)
     # A quantity such as "64 KiB" is a string that stands for a number.
     is_quantity = given is ExpressionType.STRING and wanted.unit is not None
-    return is_quantity or wanted.kind is _KINDS[given]
+    return is_quantity or wanted.kind is _KINDS.get(given)

@@ -55,7 +55,7 @@ WRONG: list[tuple[str, int, dict[str, Any], str]] = [
     ("facts", 1, {"first_choice": 7}, "leaves 7 elements"),
     ("hand_set_facts", 0, {"value": 0}, "another type"),
     ("hand_set_facts", 0, {"fact": 2}, "refers to element 2 of 2"),
-    ("instructions", 0, {"op": 34}, "an instruction is unknown"),
+    ("instructions", 0, {"op": 35}, "an instruction is unknown"),
     ("instructions", 0, {"operand": 2}, "a fact that is not there"),
     ("instructions", 1, {"operand": 7}, "a constant that is not there"),
     ("instructions", 1, {"operand": 4}, "a constant of no type"),

@@ -114,6 +114,43 @@ class TestMemory:
         assert (reading.value, reading.source) == (25753026560, f"{device}/{file}")
 
 
+class TestVersions:
+    """Versions come from files: loading a driver would take long."""
+
+    def test_a_driver_beside_the_kernel_has_a_version(self, make_system):
+        files = on_bus("0000:01:00.0", "1002:744c", "30000", "amd-gpu") | {
+            "/sys/module/amd_gpu/version": "6.8.5\n"
+        }
+        found = by_name(GPU, make_system(files))["gpu.0.driver_version"]
+        assert (found.value, found.source) == ("6.8.5", "/sys/module/amd_gpu/version")
+
+    @pytest.mark.parametrize(
+        ("driver", "reason"),
+        [
+            ("xe", "its driver has no version but the kernel's, see os.kernel"),
+            (None, "no driver is bound to it"),
+        ],
+    )
+    def test_other_drivers_have_none(self, make_system, driver, reason):
+        files = on_bus("0000:00:02.0", "8086:7d55", "30000", driver)
+        assert by_name(GPU, make_system(files))["gpu.0.driver_version"].reason == reason
+
+    def test_the_greatest_version_of_vulkan_counts(self, make_system):
+        files = {
+            "/etc/vulkan/icd.d/a.json": '{"ICD": {"api_version": "1.3.9"}}',
+            "/usr/share/vulkan/icd.d/b.json": '{"ICD":\n{"api_version" : "1.10"}}',
+            "/usr/share/vulkan/icd.d/c.json": '{"ICD": {"api_version": "1.4.x"}}',
+            "/usr/share/vulkan/icd.d/d.json": "{",
+        }
+        found = by_name(GPU, make_system(files))["vulkan.version"]
+        assert (found.value, found.source) == ("1.10", "/usr/share/vulkan/icd.d/b.json")
+
+    def test_no_driver_of_vulkan(self, make_system):
+        assert (
+            by_name(GPU, make_system({}))["vulkan.version"].reason == "no driver of Vulkan is installed there"
+        )
+
+
 class TestNvidia:
     """NVIDIA's library reports name and memory of its GPUs."""
 

@@ -299,6 +299,7 @@ class TestDevice:
             "device.family": None,
             "device.model": "Jetson AGX Orin",
             "device.board": "nvidia,p3737-0000+p3701-0000",
+            "device.is_emulator": None,
             "soc.vendor": "nvidia",
             "soc.model": "tegra234",
         }

@@ -115,6 +115,7 @@ class TestReading:
             right = printable.filter(lambda text, name=info.name: meant_value(name, text) is None)
             low, high = int(info.minimum or 0), int(min(info.maximum or 2**62, 2**62))
             values = {
+                FactType.BOOL: st.booleans(),
                 FactType.INT: st.integers(low, high),
                 FactType.FLOAT: st.floats(low, high),
                 FactType.STRING: st.sampled_from(info.choices) if info.choices else right,

@@ -163,6 +163,21 @@ class TestAndroid:
         reading = found("device", make_system(files, system="Android"))["soc.model"]
         assert (reading.value, reading.source) == ("kona", "getprop ro.board.platform")
 
+    @pytest.mark.parametrize(
+        ("lines", "value", "source"),
+        [
+            ("[ro.kernel.qemu]: [1]\n", True, "getprop ro.kernel.qemu"),
+            ("[ro.kernel.qemu]: [0]\n[ro.hardware]: [ranchu]\n", True, "getprop ro.hardware"),
+            ("[ro.hardware]: [qcom]\n", False, "getprop ro.hardware"),
+            ("[ro.product.model]: [Pixel]\n", None, "getprop"),
+        ],
+    )
+    def test_an_emulator_says_so(self, make_system, lines, value, source):
+        reading = found("device", make_system({"/commands/getprop.txt": lines}, system="Android"))[
+            "device.is_emulator"
+        ]
+        assert (reading.value, reading.source) == (value, source)
+
     def test_a_qualcomm_gpu(self, make_system):
         files = {"/sys/class/kgsl/kgsl-3d0/gpu_model": "Adreno740v2\n"}
         readings = found("gpu", make_system(files, system="Android"))

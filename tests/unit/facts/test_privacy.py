@@ -28,6 +28,7 @@ OF_A_MODEL = {
     *("cpu.cache.l1d", "cpu.cache.l2", "cpu.cache.l3"),
     *("memory.total", "memory.available", "memory.cgroup_limit", "memory.swap_total"),
     *("device.vendor", "device.family", "device.model", "device.board", "soc.vendor", "soc.model"),
+    *("device.is_emulator", "gpu.<n>.driver_version", "vulkan.version"),
     *("power.source", "power.battery_level", "thermal.state", "thermal.max_celsius"),
     *("gpu.count", "gpu.<n>.name", "gpu.<n>.vendor", "gpu.<n>.memory", "gpu.<n>.driver", "gpu.<n>.pci_id"),
     *("npu.count", "npu.<n>.name", "npu.<n>.vendor", "npu.<n>.driver", "npu.<n>.pci_id"),

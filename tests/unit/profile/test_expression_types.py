@@ -174,7 +174,7 @@ class TestTypes:
             "1:27-42 expression-type: '?' needs two values of one type, but has an int and a string; None",
             "1:53-59 expression-type: '-' needs a number, but 'os.name' is a string; None",
             "1:64-66 invalid-expression: there is no function 'foo'; "
-            "the functions are bucket, has, max, min, share, size, contains, endsWith, startsWith",
+            "the functions are bucket, has, max, min, share, size, version, contains, endsWith, startsWith",
         ]
 
     def test_an_unknown_fact_is_refused_inside_has_too(self) -> None:

@@ -13,6 +13,7 @@ Runtime provide the lists of these runtimes, as facts in the plugins' own namesp
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from etconfig.facts.detecting.detector import Reading
@@ -46,6 +47,12 @@ _COMPUTING_VENDORS = (INTEL, AMD, NVIDIA)
 _MEMORY_FILES = ("mem_info_vram_total", "tile0/physical_vram_size_bytes")
 """The files of amdgpu and xe in the device's directory. Intel's i915 has none."""
 
+_ICD_DIRECTORIES = ("/etc/vulkan/icd.d", "/usr/share/vulkan/icd.d")
+_API_VERSION = re.compile(r'"api_version"[ \t]*:[ \t]*"([0-9]{1,9}(?:\.[0-9]{1,9}){0,3})"')
+"""The manifests of Vulkan's drivers, and the version that each says it supports at most. Loading the drivers
+takes far longer. Source: LoaderDriverInterface.md of the Vulkan loader.
+"""
+
 _NVML = "NVML"
 
 _ACCEL = "/sys/class/accel"
@@ -54,6 +61,7 @@ _NPU_LISTINGS = (SysfsListing(_ACCEL, "accel", "/device"),)
 
 
 def _detect_gpus(system: System) -> Iterator[Reading]:
+    yield _vulkan(system)
     devices = find_devices(system, _GPU_LISTINGS, _can_compute)
     listed = _nvml_gpus(system, devices or ())
     if devices is None and listed is None:
@@ -66,6 +74,20 @@ def _detect_gpus(system: System) -> Iterator[Reading]:
     yield count("gpu.count", usable, f"{_DRM} and {PCI_DEVICES}")
     for index, device in enumerate(usable):
         yield from _gpu(system, f"gpu.{index}", device, by_address.get(device.pci_address or ""))
+
+
+def _vulkan(system: System) -> Reading:
+    version, source = None, _ICD_DIRECTORIES[-1]
+    for directory in _ICD_DIRECTORIES:
+        for name in system.list_directory(directory) or ():
+            found = _API_VERSION.search(system.read_text(f"{directory}/{name}") or "")
+            if found and (version is None or _numbers(found[1]) > _numbers(version)):
+                version, source = found[1], f"{directory}/{name}"
+    return Reading.of("vulkan.version", version, source, otherwise="no driver of Vulkan is installed there")
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return (*map(int, version.split(".")), 0, 0, 0)[:4]
 
 
 def _usable(devices: Iterable[SysfsDevice], by_address: Mapping[str, NvmlGpu]) -> list[SysfsDevice]:
@@ -101,11 +123,22 @@ def _nvml_gpus(system: System, devices: Iterable[SysfsDevice]) -> Sequence[NvmlG
 def _gpu(system: System, prefix: str, device: SysfsDevice, nvidia: NvmlGpu | None) -> Iterator[Reading]:
     if nvidia is None:
         yield from readings(prefix, device, name=device_name(device, GPUS), vendor=device_vendor(device))
+        yield _driver_version(system, prefix, device)
         yield _memory(system, prefix, device)
         return
     yield from readings(prefix, device, name=nvidia.name, vendor="NVIDIA", named_by=_NVML)
+    yield _driver_version(system, prefix, device)
     reason = "the library does not report it"
     yield Reading.of(f"{prefix}.memory", nvidia.memory_bytes, _NVML, otherwise=reason)
+
+
+def _driver_version(system: System, prefix: str, device: SysfsDevice) -> Reading:
+    fact = f"{prefix}.driver_version"
+    if device.driver is None:
+        return Reading.unknown(fact, device.path, "no driver is bound to it")
+    path = f"/sys/module/{device.driver.replace('-', '_')}/version"
+    reason = "its driver has no version but the kernel's, see os.kernel"
+    return Reading.of(fact, system.read_line(path), path, otherwise=reason)
 
 
 def _memory(system: System, prefix: str, device: SysfsDevice) -> Reading:
@@ -118,7 +151,10 @@ def _memory(system: System, prefix: str, device: SysfsDevice) -> Reading:
 
 GPU = SystemDetector(
     "gpu",
-    ("gpu.count", "gpu.<n>.name", "gpu.<n>.vendor", "gpu.<n>.memory", "gpu.<n>.driver", "gpu.<n>.pci_id"),
+    (
+        *("vulkan.version", "gpu.count", "gpu.<n>.name", "gpu.<n>.vendor", "gpu.<n>.memory"),
+        *("gpu.<n>.driver", "gpu.<n>.driver_version", "gpu.<n>.pci_id"),
+    ),
     _detect_gpus,
     ("Android", "Darwin", "Windows"),
 )

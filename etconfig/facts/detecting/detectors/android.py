@@ -21,6 +21,9 @@ MALI_INFO = "/sys/class/misc/mali0/device/gpuinfo"
 COMMANDS = (GETPROP, BATTERY, THERMAL)
 """All commands that the functions below run."""
 
+_EMULATORS = ("goldfish", "ranchu", "cutf_cvm", "vbox86")
+"""The hardware of emulators: of Android Studio, Cuttlefish and Genymotion."""
+
 _PROPERTY = re.compile(r"^\[([^\]\n]+)\]: \[(.*)\]$", re.MULTILINE)
 
 _THERMAL_STATES = ("nominal", "fair", "fair", "serious", "critical", "critical", "critical")
@@ -51,9 +54,19 @@ def _device(system: System) -> Iterator[Reading]:
     yield _property(properties, "device.vendor", "ro.product.manufacturer")
     yield _property(properties, "device.model", "ro.product.model")
     yield _property(properties, "device.board", "ro.product.board")
+    yield _emulator(properties)
     # Android 12 and later name the chip; before that, the platform comes closest
     yield _property(properties, "soc.vendor", "ro.soc.manufacturer")
     yield _property(properties, "soc.model", "ro.soc.model", "ro.board.platform")
+
+
+def _emulator(properties: Mapping[str, str]) -> Reading:
+    fact = "device.is_emulator"
+    for name in ("ro.kernel.qemu", "ro.boot.qemu"):
+        if properties.get(name) == "1":
+            return Reading(fact, True, f"getprop {name}")
+    found = _property(properties, fact, "ro.hardware")
+    return found if found.value is None else Reading(fact, found.value in _EMULATORS, found.source)
 
 
 def _power(system: System) -> Iterator[Reading]:
@@ -100,6 +113,7 @@ def _gpu(system: System) -> Iterator[Reading]:
     yield Reading("gpu.count", 1, source)
     yield Reading("gpu.0.name", name, source)
     yield Reading("gpu.0.vendor", vendor, source)
+    yield Reading.unknown("gpu.0.driver_version", source, "only an app can ask the driver, and set it")
 
 
 def _npu(system: System) -> Iterator[Reading]:

@@ -56,7 +56,10 @@ def _device_tree_strings(system: System, name: str) -> list[str]:
 
 DEVICE = SystemDetector(
     "device",
-    ("device.vendor", "device.family", "device.model", "device.board", "soc.vendor", "soc.model"),
+    (
+        *("device.vendor", "device.family", "device.model", "device.board", "device.is_emulator"),
+        *("soc.vendor", "soc.model"),
+    ),
     _detect,
     ("Android", "Darwin", "Windows"),
 )

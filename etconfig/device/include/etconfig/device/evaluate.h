@@ -11,6 +11,7 @@
 #include "../fact_store.h"
 #include "bucket.h"
 #include "layout.h"
+#include "version_text.h"
 #include "../version.h"
 
 namespace etconfig::device {
@@ -427,6 +428,9 @@ class Evaluator {
       case Op::Size:
         if (has_values(1)) replace(1, unary(instruction.op(), stack_[depth_ - 1]));
         break;
+      case Op::Version:
+        if (has_values(1)) replace(1, version_of(stack_[depth_ - 1].as_text()));
+        break;
       default:
         if (has_values(2)) replace(2, binary(instruction.op(), stack_[depth_ - 2], stack_[depth_ - 1]));
     }
@@ -523,6 +527,14 @@ class Evaluator {
         return boolean_operand(left.as_text().find(right.as_text()) != std::string_view::npos);
       default: return computed_integer(op, left.integer, right.integer);
     }
+  }
+  Operand version_of(std::string_view text) {
+    const uint32_t used = arena_->used();
+    char* const written = arena_->take(uint64_t{text.size()} + 1);
+    if (written == nullptr) return text_operand({});
+    const size_t size = write_version(text, written);
+    arena_->rewind(used + static_cast<uint32_t>(size));
+    return size == 0 ? fault_operand(Op::Version, 0, 0) : text_operand({written, size});
   }
   Operand joined(std::string_view left, std::string_view right) {
     // a text at the end of the arena, which was joined for this operation only, grows where it lies

@@ -45,7 +45,7 @@ enum class Op : uint8_t {
   Constant, Fact, HasFact, MakeList, Not, And, Or, Select, Equal, NotEqual, Less, LessEqual, Greater,
   GreaterEqual, In, AddInt, SubtractInt, MultiplyInt, DivideInt, RemainderInt, NegateInt, AddFloat,
   SubtractFloat, MultiplyFloat, DivideFloat, NegateFloat, Join, StartsWith, EndsWith, Contains, Size, Min,
-  Max, Bucket,
+  Max, Bucket, Version,
 };
 enum class Type : uint8_t { Bool, Int, Float, String, BoolList, IntList, FloatList, StringList, EmptyList };
 enum class OptionKind : uint8_t { Boolean, Integer, Float, String, Choice, Array, Table, Record };
@@ -95,6 +95,7 @@ inline constexpr Operands kOperands[] = {
     {2, true},  // Min
     {2, true},  // Max
     {2, false},  // Bucket
+    {1, false},  // Version
 };
 
 // By kind of an option, the kinds of its values: bit n stands for the ValueKind n.
@@ -353,7 +354,7 @@ bool are_fields_sound(const Value& row, const Tables&, Checks&) {
 
 template <typename Checks>
 bool are_fields_sound(const Instruction& row, const Tables&, Checks&) {
-  return row.u8(0) < 34;
+  return row.u8(0) < 35;
 }
 
 template <typename Checks>

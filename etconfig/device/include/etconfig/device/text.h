@@ -170,6 +170,7 @@ inline void write_fault(const Operand& fault, TextBuffer* out) {
     case Op::MultiplyInt: sign = " * "; break;
     case Op::DivideInt: sign = " / "; break;
     case Op::RemainderInt: sign = " % "; break;
+    case Op::Version: *out << "version() needs a text that begins with a version, such as 1.2"; return;
     default:
       *out << "-(" << fault.integer << ") does not fit in 64 bits";
       return;

@@ -213,7 +213,8 @@ class StepCounter {
         const uint64_t each = uint64_t{at[1].items} * at[0].steps;
         return each < at[1].steps ? each : at[1].steps;
       }
-      case Op::Size: return at[0].steps;
+      case Op::Size:
+      case Op::Version: return at[0].steps;
       default: return taken;
     }
   }
@@ -236,6 +237,9 @@ class StepCounter {
         scratch_ += at[0].end == scratch_ ? at[1].bytes : bytes;
         return {1, text_steps(bytes), bytes, scratch_};
       }
+      case Op::Version:
+        scratch_ += at[0].bytes + 1;
+        return {1, text_steps(at[0].bytes + 1), at[0].bytes + 1, kNone};
       default: return {};
     }
   }
@@ -329,7 +333,8 @@ class TypeChecker {
       case Op::MultiplyFloat:
       case Op::DivideFloat:
       case Op::NegateFloat: return are_all(count, Type::Float) && replace(count, Type::Float);
-      case Op::Join: return are_all(count, Type::String) && replace(count, Type::String);
+      case Op::Join:
+      case Op::Version: return are_all(count, Type::String) && replace(count, Type::String);
       case Op::Bucket: return are_all(count, Type::String) && replace(count, Type::Float);
       case Op::StartsWith:
       case Op::EndsWith:

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "etconfig/device/version_text.h"
 #include "etconfig/facts/cpuinfo.h"
 #include "etconfig/facts/readings.h"
 #include "../version.h"
@@ -173,6 +174,79 @@ inline void put_gpu_memory(System* system, int64_t index, std::string_view path,
   to->unknown(fact.view(), path, "its driver names no memory of its own");
 }
 
+inline void put_gpu_driver_version(System* system, int64_t index, const SysfsDevice& device,
+                                   std::string_view path, Readings* to) {
+  const MemberName fact("gpu", index, "driver_version");
+  if (!device.has_driver) return to->unknown(fact.view(), path, "no driver is bound to it");
+  FixedText<1100> source;
+  source << "/sys/module/";
+  for (const char c : device.driver.view()) source << (c == '-' ? '_' : c);
+  source << "/version";
+  std::string_view version;
+  if (system->read_line(source.view(), &version)) return to->known(fact.view(), version, source.view());
+  to->unknown(fact.view(), source.view(), "its driver has no version but the kernel's, see os.kernel");
+}
+
+// The value of `"api_version": "1.3.255"` in a line: up to four numbers of up to 9 digits.
+inline std::string_view api_version_in(std::string_view line) {
+  constexpr std::string_view kKey = "\"api_version\"";
+  const auto skip_blanks = [](std::string_view text) {
+    while (!text.empty() && (text[0] == ' ' || text[0] == '\t')) text.remove_prefix(1);
+    return text;
+  };
+  for (size_t at = line.find(kKey); at != std::string_view::npos; at = line.find(kKey)) {
+    line.remove_prefix(at + kKey.size());
+    std::string_view rest = skip_blanks(line);
+    if (!starts_with(rest, ":")) continue;
+    rest = skip_blanks(rest.substr(1));
+    const size_t end = rest.empty() ? std::string_view::npos : rest.find('"', 1);
+    if (!starts_with(rest, "\"") || end == std::string_view::npos) continue;
+    const std::string_view version = rest.substr(1, end - 1);
+    int numbers = 0;
+    bool is_version = true;
+    bool has_more = true;
+    for (std::string_view left = version; is_version && has_more; ++numbers) {
+      int64_t number = 0;
+      const std::string_view each = partition(left, ".", &left, &has_more);
+      is_version = numbers < 4 && each.size() <= 9 && parse_count(each, &number);
+    }
+    if (is_version) return version;
+  }
+  return {};
+}
+
+// The manifests of Vulkan's drivers say which version each supports at most.
+inline void detect_vulkan(const System& system, Readings* to) {
+  if (!to->wants("vulkan.version")) return;
+  FixedText<64> version;
+  FixedText<1100> source;
+  source << "/usr/share/vulkan/icd.d";
+  char order[65];
+  size_t order_size = 0;
+  for (const char* directory : {"/etc/vulkan/icd.d", "/usr/share/vulkan/icd.d"}) {
+    SortedNames names(system, directory, "");
+    for (std::string_view name; names.is_listed() && names.next(&name);) {
+      const Path path(directory, '/', name);
+      LineReader lines(system, path.view());
+      FixedText<64> found;
+      for (std::string_view line; lines.next(&line);) {
+        if (found.size() == 0) found << api_version_in(line);
+      }
+      char bytes[65];
+      const size_t size = lines.is_complete() ? internal::write_version(found.view(), bytes) : 0;
+      if (std::string_view(bytes, size) <= std::string_view(order, order_size)) continue;
+      std::memcpy(order, bytes, size);
+      order_size = size;
+      version.clear();
+      version << found.view();
+      source.clear();
+      source << path.view();
+    }
+  }
+  if (order_size != 0) return to->known("vulkan.version", version.view(), source.view());
+  to->unknown("vulkan.version", source.view(), "no driver of Vulkan is installed there");
+}
+
 // True if only NVIDIA's management library would know all GPUs: with a
 // device of NVIDIA, or below Windows (WSL).
 inline bool has_sign_of_nvml(const System& system, bool has_nvidia) {
@@ -183,6 +257,7 @@ inline bool has_sign_of_nvml(const System& system, bool has_nvidia) {
 }
 
 inline void detect_gpu(System* system, Readings* to) {
+  detect_vulkan(*system, to);
   int64_t count = 0;
   bool has_nvidia = false;
   const bool is_listed =
@@ -202,6 +277,7 @@ inline void detect_gpu(System* system, Readings* to) {
   int64_t index = 0;
   visit_devices(*system, kGpuListings, is_gpu, [&](const SysfsDevice& device, std::string_view path) {
     put_device("gpu", index, device, path, table_of(kGpus), to);
+    put_gpu_driver_version(system, index, device, path, to);
     put_gpu_memory(system, index++, path, to);
   });
 }

@@ -76,10 +76,27 @@ inline void detect_android_system(System* system, Readings* to) {
   }
 }
 
+inline void put_emulator(System* system, Readings* to) {
+  FixedText<kMaxLineBytes> value;
+  for (const std::string_view name : {"ro.kernel.qemu", "ro.boot.qemu"}) {
+    if (!read_property(system, name, &value) || value.view() != "1") continue;
+    return to->known("device.is_emulator", true, Path("getprop ", name).view());
+  }
+  if (!read_property(system, "ro.hardware", &value)) {
+    return to->unknown("device.is_emulator", "getprop", "getprop has no ro.hardware");
+  }
+  bool is_emulator = false;
+  for (const char* each : {"goldfish", "ranchu", "cutf_cvm", "vbox86"}) {
+    is_emulator = is_emulator || value.view() == each;
+  }
+  to->known("device.is_emulator", is_emulator, "getprop ro.hardware");
+}
+
 inline void detect_android_device(System* system, Readings* to) {
   put_property(system, "device.vendor", "ro.product.manufacturer", {}, to);
   put_property(system, "device.model", "ro.product.model", {}, to);
   put_property(system, "device.board", "ro.product.board", {}, to);
+  put_emulator(system, to);
   // Android 12 and later name the chip; before that, the platform comes closest
   put_property(system, "soc.vendor", "ro.soc.manufacturer", {}, to);
   put_property(system, "soc.model", "ro.soc.model", "ro.board.platform", to);
@@ -196,6 +213,7 @@ inline void detect_android_gpu(System* system, Readings* to) {
   to->known("gpu.count", int64_t{1}, source);
   to->known("gpu.0.name", name.view(), source);
   to->known("gpu.0.vendor", is_adreno ? "Qualcomm" : "Arm", source);
+  to->unknown("gpu.0.driver_version", source, "only an app can ask the driver, and set it");
 }
 
 inline void detect_android_npu(System*, Readings* to) {

@@ -56,6 +56,9 @@ class Readings {
              std::string_view detail = {}) {
     known(name, std::string_view(value), source, detail);
   }
+  void known(std::string_view name, bool value, std::string_view source) {
+    if (is_expected(name)) note(name, facts_->set(name, value, origin(source, {})));
+  }
   void known(std::string_view name, int64_t value, std::string_view source, std::string_view detail = {}) {
     put(name, {FactType::Integer, value, 0, {}}, source, detail);
   }
