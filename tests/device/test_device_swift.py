@@ -26,7 +26,6 @@ NOT_CALLED = {
     "instance",
     "origin",
     "is_changed",
-    "variant",
     "has_fallback",
 }
 

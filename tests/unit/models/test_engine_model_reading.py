@@ -34,7 +34,7 @@ class TestReading:
     def test_both_kinds_are_read(self, tmp_path: Path) -> None:
         catalog = read(tmp_path / "models.toml", TEXT)
         assert [*catalog.of_engines.models] == ["detector"]
-        assert [*catalog.of_programs.models] == ["digits"]
+        assert [*catalog.with_variants.models] == ["digits"]
         backends = catalog.find("detector").backends
         assert [(each.target, each.span.line, each.span.column) for each in backends] == [
             ("TinyEngine", 2, 13),
@@ -43,9 +43,9 @@ class TestReading:
 
     def test_a_model_of_an_engine_has_no_variants_to_select(self, tmp_path: Path) -> None:
         catalog = read(tmp_path / "models.toml", TEXT)
-        assert catalog.find_program("digits").name == "digits"
+        assert catalog.find_selectable("digits").name == "digits"
         with pytest.raises(ModelError) as caught:
-            catalog.find_program("detector")
+            catalog.find_selectable("detector")
         (problem,) = caught.value.diagnostics
         assert problem.message == (
             "model 'detector' has no variants: TinyEngine, OtherEngine runs it without a program"
