@@ -121,8 +121,10 @@ class TestInstalledEngine:
         assert isinstance(session, TinySession)
         assert session.run([2.0]) == [6.0]
         problem = "variant 1 of model 'digits' is not a program: TinyEngine runs it"
-        with pytest.raises(ModelError, match=problem):
+        with pytest.raises(ModelError, match=problem) as caught:
             etconfig.load_model("digits", fact_overrides=device, **here)  # type: ignore[arg-type]
+        (diagnostic,) = caught.value.diagnostics
+        assert "build('digits', choice.variant.path, backend='TinyEngine')" in str(diagnostic.help)
 
     def test_without_the_engine_it_is_not_selected(self, catalog: Path) -> None:
         choice = etconfig.select_model(

@@ -221,7 +221,7 @@ def _is_of_engine(choice: ModelChoice, backend: str) -> Diagnostic:
         message=f"{variant} is not a program: {backend} runs it",
         spans=(choice.variant.span,),
         help="select it with etconfig.select_model, and build it: "
-        f"etconfig.resolve(models=...).build({choice.name!r}, choice.variant.path)",
+        f"etconfig.resolve(models=...).build({choice.name!r}, choice.variant.path, backend={backend!r})",
     )
 
 
