@@ -63,9 +63,10 @@ def _models(installation: Installation) -> Iterator[Finding]:
         yield from (finding_of("model", problem) for problem in error.diagnostics)
         return
     for model in catalog:
-        kind = count_text(len(model.variants), "variant")
+        parts = [count_text(len(model.variants), "variant")] if model.variants else []
         if model.backends:
-            kind = f"run by {', '.join(each.target for each in model.backends)}"
+            parts.append(f"run by {', '.join(each.target for each in model.backends)}")
+        kind = ", ".join(parts)
         yield Finding("model", "ok", f"{model.name}, {kind}, from {model.span.place}")
 
 

@@ -161,6 +161,7 @@ def _model(tables: BundleTables, number: int) -> dict[str, Any]:
         "variants": [
             {
                 "file": tables.texts[variant.file],
+                "backend": _text(tables, variant.backend),
                 "when": _condition(tables, variant.condition),
                 "needs": [
                     tables.texts[need]

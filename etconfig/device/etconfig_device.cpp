@@ -484,6 +484,11 @@ const char* etconfig_device_variant_file(const etconfig_device* device, uint32_t
   if (!has_model(device) || index >= device->bundle.variant_count(device->model.model())) return nullptr;
   return data_of(device->bundle.variant_file(device->model.model(), index));
 }
+const char* etconfig_device_variant_backend(const etconfig_device* device, uint32_t index) {
+  if (!has_model(device) || index >= device->bundle.variant_count(device->model.model())) return nullptr;
+  const std::string_view backend = device->bundle.variant_backend(device->model.model(), index);
+  return backend.empty() ? nullptr : data_of(backend);
+}
 int etconfig_device_variant(const etconfig_device* device) {
   return has_model(device) && device->model ? static_cast<int>(device->model.variant()) : -1;
 }

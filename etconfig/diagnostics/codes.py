@@ -123,6 +123,7 @@ CODES: Mapping[str, CodeInfo] = _codes(
         "warning",
     ),
     ("model-mismatch", "Two variants of a model differ in methods, inputs or outputs."),
+    ("wrong-model-file", "The file of a variant has another size or hash than its table declares."),
     ("missing-data-file", "A variant's data file cannot be read, or none has a tensor outside its program."),
     # expressions
     ("invalid-expression", "A text is not an expression of the condition language.", "error", "safe, guess"),

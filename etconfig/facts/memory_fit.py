@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,6 +11,11 @@ from etconfig.base.records import record
 
 MAX_MARGIN = 1_000_000
 """The largest share of a need that may be asked to stay free."""
+
+
+def with_margin(needed_bytes: int, margin: float) -> int:
+    """Return a need with a share of it that shall stay free: 0.1 asks for 10 % more."""
+    return math.ceil(needed_bytes * (1 + margin))
 
 
 @record(frozen=True)

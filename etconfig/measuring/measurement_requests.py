@@ -225,10 +225,11 @@ def _of_catalog(
     models: AnyPath | None,
 ) -> SubjectRequest:
     model = catalog.models[name]
-    if model.backends and model.path is not None:
+    is_of_engines = all(variant.backend is not None for variant in model.variants)
+    if is_of_engines and model.path is not None:
         request = replace(request, model=str(model.path))
         return find_model(workplace, request, method=method or name, models=models)
-    if model.backends:
+    if not model.variants:
         raise MeasurementError(
             label=name,
             reason="an engine runs it, and the file of models does not say where its own file is",
@@ -243,6 +244,9 @@ def _of_catalog(
         executor=request.executor,
         installation=workplace.installation,
     )
+    if choice.variant.backend is not None:
+        request = replace(request, model=str(choice.variant.path), backend=choice.variant.backend.target)
+        return find_model(workplace, request, method=method or name, models=models)
     data = tuple(map(str, choice.needs.data))
     return replace(request, model=str(choice.variant.path), method=method or "forward", data=data)
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
 from etconfig.base.number_text import format_bytes
 from etconfig.base.records import record
 from etconfig.errors import MemoryBudgetError
-from etconfig.facts.memory_fit import MAX_MARGIN, MemoryFit
+from etconfig.facts.memory_fit import MAX_MARGIN, MemoryFit, with_margin
 from etconfig.facts.sheet import FactSheet
 from etconfig.report.has_view import HasView
 from etconfig.report.model import Table, View
@@ -97,7 +96,7 @@ class MemoryNeed(HasView):
         if not 0 <= margin <= MAX_MARGIN:
             given = "too large" if margin > MAX_MARGIN else margin
             raise ValueError(f"margin is {given}; expected a share of the need, such as 0.1")
-        return MemoryFit.of(math.ceil(self.peak.size_bytes * (1 + margin)), facts.values)
+        return MemoryFit.of(with_margin(self.peak.size_bytes, margin), facts.values)
 
     def check(self, facts: FactSheet, margin: float = 0.0) -> None:
         """Refuse programs that do not fit, before they are loaded.

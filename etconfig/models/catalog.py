@@ -1,4 +1,4 @@
-"""`ModelCatalog`: models by name, each with its variants or with the backends whose engines run it."""
+"""`ModelCatalog`: models by name, each with its variants, or with the backends that have options for it."""
 
 from __future__ import annotations
 
@@ -15,26 +15,36 @@ from etconfig.profile.profile import Reference
 
 @record(frozen=True, kw_only=True)
 class ModelVariant:
-    """One program of a model.
+    """One file of a model: a program, or a file or directory that an engine runs.
 
     Attributes:
         number: Its place among the variants, from 1.
-        file: The program, as written: relative to the document.
-        path: The path of the program.
+        file: The file, as written: relative to the document.
+        path: The path of the file.
+        backend: The id of the backend whose engine runs it; None for a program.
         when: The condition under which it may be selected; None if it always may.
         data: The data files that the document names, as written; None if it leaves them to etconfig.
         data_paths: Their paths.
-        fits_margin: The share of the program's need of memory that the device must have besides it; None if
-            the program may be selected whether it fits or not.
+        fits_margin: The share of its need of memory that the device must have besides it; None if
+            it may be selected whether it fits or not.
+        memory_bytes: The need of memory that the document declares; None if it is estimated.
+        size_bytes: The size that the file must have; None for any.
+        sha256: The hash that the file must have, in hexadecimal; None for any.
+        source: The URL that it comes from. Nothing is fetched.
     """
 
     number: int
     file: Reference
     path: Path
+    backend: Reference | None = None
     when: Expression | None = None
     data: tuple[Reference, ...] | None = None
     data_paths: tuple[Path, ...] = ()
     fits_margin: float | None = None
+    memory_bytes: int | None = None
+    size_bytes: int | None = None
+    sha256: str | None = None
+    source: str | None = None
 
     @property
     def span(self) -> Span:
@@ -47,16 +57,15 @@ class ModelVariant:
 
 @record(frozen=True, kw_only=True)
 class CatalogModel:
-    """A model of a catalog: a program, or a model that an engine runs itself.
+    """A model of a catalog.
 
     Attributes:
         name: Its name.
         fallback: True if a variant whose load fails hands over to the next one.
-        variants: The variants; the first one that suits a device is selected. Empty for a model that an
-            engine runs.
+        variants: The variants; the first one that suits a device is selected. Of a model with `backends` and
+            a `file`, each backend is a variant; without a file, there is none.
         find_span: Finds the place of its name.
-        backends: The ids of the backends whose engines run it; empty for a model that is run as a program.
-        path: The file that an engine runs; None if the document does not say.
+        backends: The ids of the backends whose engines run it, each once; empty if all variants are programs.
     """
 
     name: str
@@ -64,12 +73,17 @@ class CatalogModel:
     variants: tuple[ModelVariant, ...]
     find_span: Callable[[], Span] = field(compare=False, repr=False)
     backends: tuple[Reference, ...] = ()
-    path: Path | None = None
 
     @property
     def span(self) -> Span:
         """The place of its name in the document."""
         return self.find_span()
+
+    @property
+    def path(self) -> Path | None:
+        """The one file that its engines run; None if there are several, or the document does not say."""
+        paths = {each.path for each in self.variants if each.backend is not None}
+        return paths.pop() if len(paths) == 1 else None
 
 
 @record(frozen=True)
@@ -88,13 +102,13 @@ class ModelCatalog:
         return tuple(v.when for model in self for v in model.variants if v.when is not None)
 
     @property
-    def of_programs(self) -> ModelCatalog:
-        """The models that are run as programs."""
-        return ModelCatalog({name: model for name, model in self.models.items() if not model.backends})
+    def with_variants(self) -> ModelCatalog:
+        """The models with files to select from."""
+        return ModelCatalog({name: model for name, model in self.models.items() if model.variants})
 
     @property
     def of_engines(self) -> ModelCatalog:
-        """The models that engines run themselves, without a program."""
+        """The models of which some variants, or all, need an engine without a program."""
         return ModelCatalog({name: model for name, model in self.models.items() if model.backends})
 
     def __iter__(self) -> Iterator[CatalogModel]:
@@ -113,20 +127,21 @@ class ModelCatalog:
             raise ModelError(diagnostics=(self._unknown(name),))
         return self.models[name]
 
-    def find_program(self, name: str) -> CatalogModel:
-        """Return the model of this name, which is run as a program.
+    def find_selectable(self, name: str) -> CatalogModel:
+        """Return the model of this name, which has variants.
 
         Raises:
-            ModelError: there is none; or an engine runs it, so that it has no variants.
+            ModelError: there is none; or its table names backends and no file.
         """
         model = self.find(name)
-        if model.backends:
+        if not model.variants:
             ids = ", ".join(each.target for each in model.backends)
             problem = Diagnostic(
                 code="no-model-variant",
                 message=f"model {name!r} has no variants: {ids} runs it without a program",
                 spans=(model.span,),
-                help=f"build it in Python: etconfig.resolve(models=...).build({name!r}, ...)",
+                help=f"write its file = '...', or build it in Python: "
+                f"etconfig.resolve(models=...).build({name!r}, ...)",
             )
             raise ModelError(diagnostics=(problem,))
         return model

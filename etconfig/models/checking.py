@@ -83,8 +83,9 @@ def _unreachable(model: CatalogModel, earlier: ModelVariant, later: ModelVariant
 
 
 def disagreements(model: CatalogModel, needs: Mapping[int, VariantNeeds]) -> Iterator[Diagnostic]:
-    """Report each variant that differs from the first readable one in methods, inputs or outputs."""
-    readable = [variant for variant in model.variants if variant.number in needs]
+    """Report each program that differs from the first readable one in methods, inputs or outputs."""
+    programs = [variant for variant in model.variants if variant.backend is None]
+    readable = [variant for variant in programs if variant.number in needs]
     for variant in readable[1:]:
         first = readable[0]
         differences = tuple(

@@ -1,4 +1,4 @@
-"""`VariantNeeds`: what a program needs to run, and what its callers see of it."""
+"""`VariantNeeds`: what a variant needs to run, and what the callers of a program see of it."""
 
 from __future__ import annotations
 
@@ -45,11 +45,12 @@ class MethodSignature:
 
 @record(frozen=True, kw_only=True)
 class VariantNeeds:
-    """The needs of a variant, read from its program.
+    """The needs of a variant, read from its program, or declared for a file that an engine runs.
 
     Attributes:
-        backends: The ids of the backends that its methods delegate to, each once, sorted.
-        methods: Its methods, in the order of the program.
+        backends: The ids of the backends that its methods delegate to, each once, sorted; or the backend
+            whose engine runs the file.
+        methods: Its methods, in the order of the program; none of a file that an engine runs.
         data: The data files with the tensors that lie outside the program.
         missing_data: The names of those tensors that no data file has, or several have.
         data_problem: Why the program cannot be loaded with its data, in a few words: tensors are missing, or

@@ -25,7 +25,7 @@ _HELP = "add a variant that suits this device, such as one without a condition a
 _PROGRAM_HELP = "build the programs, or correct their paths, which are relative to the file that names them"
 
 NeedsReader: TypeAlias = "Callable[[ModelVariant], VariantNeeds]"
-"""Reads the needs of a variant from its program. Raises a `ProgramError` if that cannot be read."""
+"""Reads the needs of a variant. Raises a `ProgramError` if its file is not there or cannot be read."""
 
 
 @record(frozen=True, kw_only=True)
@@ -53,7 +53,7 @@ class ModelChoice(HasView):
     Attributes:
         name: The name of the model.
         variant: The selected variant.
-        needs: The needs of its program.
+        needs: Its needs.
         reasons: Why it suits the device, a sentence each.
         rejected: The other variants, in the order of the document, and why each was not selected.
         fallback: True if a later variant takes over should this one fail to load.
@@ -215,12 +215,20 @@ def _no_variant_help(rejected: Sequence[RejectedVariant]) -> str:
 
 
 def variant_data(variant: ModelVariant) -> dict[str, Any]:
-    """Return a variant as plain data for JSON."""
+    """Return a variant as plain data for JSON, without the keys that its table does not have."""
+    declared = {
+        "backend": None if variant.backend is None else variant.backend.target,
+        "memory": variant.memory_bytes,
+        "bytes": variant.size_bytes,
+        "sha256": variant.sha256,
+        "source": variant.source,
+    }
     return {
         "number": variant.number,
         "file": variant.file.target,
         "path": str(variant.path),
         "when": None if variant.when is None else variant.when.source,
+        **{name: value for name, value in declared.items() if value is not None},
     }
 
 

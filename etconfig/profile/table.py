@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from typing import Any, TypeGuard
 
+from etconfig.base.budgeted_resources import MAX_AMOUNT
+from etconfig.base.quantities import BYTE_SIZES, scaled_number
 from etconfig.diagnostics import Diagnostic, Fix, Span
 from etconfig.errors import ProfileError
 from etconfig.facts.memory_fit import MAX_MARGIN
@@ -150,6 +153,18 @@ class TomlTable:
         if isinstance(value, (int, float)) and 0 <= value <= MAX_MARGIN:
             return float(value)
         self._wrong_type(key, value, f"true, false or a share from 0 to {MAX_MARGIN:,}", help)
+        return None
+
+    def size(self, key: str, help: str) -> int | None:
+        """Return the bytes at `key`, a number or a text such as "512 MiB"; None for no or a wrong one."""
+        value = self.data.get(key)
+        if isinstance(value, str):
+            with suppress(ValueError):
+                value = int(scaled_number(value, BYTE_SIZES))
+        if value is None or (type(value) is int and 1 <= value <= MAX_AMOUNT):
+            return value
+        message = f"{self._dotted(key)!r} must be bytes from 1 to {MAX_AMOUNT}, but is {self.data[key]!r:.60}"
+        self.report("wrong-type", message, self.value_span(key), help)
         return None
 
     def require(self, key: str, help: str) -> None:

@@ -74,7 +74,7 @@ class TestCInterface:
         subprocess.run([*command, f"-I{device_include_dir()}", "-c", "use.c"], cwd=tmp_path, check=True)
 
     def test_every_function_of_the_header_is_in_the_library(self, library: ctypes.CDLL) -> None:
-        assert len(PROTOTYPES) == 59
+        assert len(PROTOTYPES) == 60
         assert all(hasattr(library, f"etconfig_device_{name}") for name in PROTOTYPES)
 
     def test_the_library_has_the_version_of_the_header(self, library: ctypes.CDLL) -> None:
@@ -264,6 +264,22 @@ class TestMisuse:
 
 class TestModels:
     """Variants of models are chosen and explained, and follow each other after failed loads."""
+
+    def test_a_file_of_an_engine_has_its_backend(self, library: ctypes.CDLL, tmp_path: Path) -> None:
+        shutil.copy(DIGITS / "digits_portable.pte", tmp_path)
+        (tmp_path / "m.onnx").touch()
+        (tmp_path / "etconfig.toml").write_text(
+            '[[model.m.variants]]\nfile = "m.onnx"\nbackend = "ReferenceCpuBackend"\n'
+            '[[model.m.variants]]\nfile = "digits_portable.pte"\n'
+        )
+        here = etconfig.Installation().with_project(tmp_path / "etconfig.toml")
+        device = Device(library, etconfig.pack_bundle(profiles=["generic/any"], installation=here).to_bytes())
+        assert device.call("variant_backend", 0) is None
+        assert device.model("select_model", "m") == ("OK", "digits_portable.pte")
+        assert device.status("set_backends", text_array(["ReferenceCpuBackend"]), 1) == "OK"
+        assert device.model("select_model", "m") == ("OK", "m.onnx")
+        backends = [device.call("variant_backend", index) for index in range(3)]
+        assert backends == ["ReferenceCpuBackend", None, None]
 
     def test_a_model_is_selected_with_the_facts(self, device: Device) -> None:
         assert device.model("select_model", "nothing") == ("NO_SUCH_MODEL", None)

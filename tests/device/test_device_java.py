@@ -42,7 +42,8 @@ fallback = true
 file = "digits_xnnpack.pte"
 when = "cpu.available_cores >= 2"
 [[model.digits.variants]]
-file = "digits_xnnpack.pte"
+file = "digits.onnx"
+backend = "XnnpackBackend"
 """
 
 
@@ -97,6 +98,7 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("bundle")
     for name in ("digits.pte", "digits_xnnpack.pte"):
         shutil.copy(DIGITS / name, directory)
+    (directory / "digits.onnx").touch()
     (directory / "etconfig.toml").write_text(PROJECT)
     (directory / "profiles" / "acme").mkdir(parents=True)
     (directory / "profiles" / "acme" / "board.toml").write_text(PROFILE)
@@ -217,8 +219,10 @@ class TestJava:
         assert answers["method"] == "11 decode@left: no such method"
 
     def test_variants_follow_each_other(self, answers: dict[str, str]) -> None:
-        assert answers["model"] == answers["next"] == "digits_xnnpack.pte"
-        assert answers["variants"] == "[digits_xnnpack.pte, digits_xnnpack.pte]"
+        assert (answers["model"], answers["next"]) == ("digits_xnnpack.pte", "digits.onnx")
+        assert answers["variants"] == "[digits_xnnpack.pte, digits.onnx]"
+        assert (answers["index"], answers["backends"]) == ("1", "null XnnpackBackend")
+        assert answers["backend"] == "IllegalArgumentException no variant 2"
         assert answers["failed"] == "its load failed: code é 0x12"
         assert answers["chosen"] == "XnnpackBackend is in runtime.backends"
         assert answers["last"] == "null"
@@ -282,7 +286,8 @@ def test_the_kotlin_class_answers_as_the_java_class(built: Path, bundle: Path, t
         "(expr cpu.available_cores)",
         "[ReferenceCpuBackend.num_threads]",
         "digits_xnnpack.pte",
-        "digits_xnnpack.pte",
+        "digits.onnx",
+        "1 null XnnpackBackend",
         "its load failed: code 0x12",
         "FALLBACK 1",
         "cpu.available_cores: not a value of this fact",

@@ -28,7 +28,6 @@ NOT_CALLED = {
     "instance",
     "origin",
     "is_changed",
-    "variant",
     "has_fallback",
 }
 

@@ -173,7 +173,8 @@ class TestModels:
         assert cli("pack", "model.pte", "-o", "app.etbundle").status == 0
         (found,) = json.loads(cli("inspect", "app.etbundle", "--json").stdout)["models"]
         backends = ["ReferenceCpuBackend", "ReferenceNpuBackend"]
-        variant = {"file": "model.pte", "when": "cpu.available_cores > 2", "needs": backends}
+        of_program = {"file": "model.pte", "backend": None}
+        variant = {**of_program, "when": "cpu.available_cores > 2", "needs": backends}
         assert found == {"name": "digits", "fallback": True, "variants": [variant]}
 
     def test_files_are_named_relative_to_the_project(self, place: Path, cli: Callable[..., Any]) -> None:
@@ -242,10 +243,10 @@ class TestRefusals:
         root = int.from_bytes(data[:4], "little")
         table = root - int.from_bytes(data[root : root + 4], "little", signed=True)
         version = root + int.from_bytes(data[table + 4 : table + 6], "little")
-        (place / "newer.etbundle").write_bytes(data[:version] + b"\2\0" + data[version + 2 :])
+        (place / "newer.etbundle").write_bytes(data[:version] + b"\3\0" + data[version + 2 :])
         (place / "cut.etbundle").write_bytes(data[: len(data) // 2])
         for name, problem in (
-            ("newer.etbundle", "its version is 2, and this etconfig reads version 1"),
+            ("newer.etbundle", "its version is 3, and this etconfig reads version 2"),
             ("cut.etbundle", "it ends too early"),
         ):
             outcome = cli("inspect", name)

@@ -175,7 +175,7 @@ class TestModelsOfEngines:
         )
         done = cli("models", "check", "--models", "models.toml")
         assert done.status == 1
-        assert "the file of model 'detector' is not there: absent.bin" in done.stdout + done.stderr
+        assert "cannot read the file 'absent.bin': No such file or directory" in done.stdout + done.stderr
 
     @pytest.mark.parametrize(
         ("table", "message"),

@@ -32,6 +32,27 @@ VALUES = (
 )
 OF_CONDITIONS = ("invalid-expression", "expression-type", "unknown-fact")
 VARIANT_KEYS = ("file", "when", "data", "fallback", "path", "if")
+FILES = (
+    "a.pte",
+    "a.PTE",
+    "a.bpte",
+    "a",
+    "d.v1/a",
+    "x/.a",
+    "a.onnx",
+    "a b.xml",
+    "größe.tflite",
+    "d.pte/a.so",
+    "a.",
+)
+ENGINE_KEYS: dict[str, tuple[str, ...]] = {
+    "backend": ('"OnnxRuntimeBackend"', '"Acme-2"', '"a b"', '["A"]'),
+    "fits": ("true", "0.2", "false", "-1"),
+    "memory": ('"512 MiB"', "1", "0", '"1 XB"', "1.5"),
+    "bytes": ("1", "0", '"1 KiB"', "true"),
+    "sha256": (f'"{"0a" * 32}"', f'"{"0A" * 32}"', f'"{"0a" * 31}"'),
+    "source": ('"https://example.org/a.onnx"', '"s3://b/k"', '"a.onnx"', '"https://a b"'),
+}
 NAMES = ("detector", "a-1", '"a b"', '"a@b"', '"x.y"', '"größe"')
 
 
@@ -40,6 +61,21 @@ def random_value(random: Random, key: str) -> str:
         return random.choice(VALUES)
     good = {"file": '"a.pte"', "when": "'os.name == \"linux\"'", "data": '["a.ptd"]', "fallback": "true"}
     return good.get(key, "1")
+
+
+def random_variant(random: Random) -> list[str]:
+    """A variant of any kind of file; most are right."""
+    file = random.choice(FILES)
+    lines = [f'file = "{file}"']
+    for key, values in ENGINE_KEYS.items():
+        is_wanted = random.random() < 0.3
+        if key == "backend":
+            is_wanted = not file.lower().endswith("pte") if random.random() < 0.85 else is_wanted
+        elif key == "memory" and random.random() < 0.85:
+            is_wanted &= lines[-1] in ("fits = true", "fits = 0.2")
+        if is_wanted:
+            lines.append(f"{key} = {values[0] if random.random() < 0.7 else random.choice(values)}")
+    return lines
 
 
 def random_document(random: Random) -> str:
@@ -54,6 +90,9 @@ def random_document(random: Random) -> str:
         for _ in range(count):
             keys = ["file", *random.sample(VARIANT_KEYS[1:4], random.randint(0, 1))]
             keys = random.sample(VARIANT_KEYS, 2) if random.random() < 0.1 else keys
+            if random.random() < 0.5:
+                lines += [header, *random_variant(random)]
+                continue
             lines += [header, *(f"{key} = {random_value(random, key)}" for key in keys)]
     if random.random() < 0.05:
         lines += ["[options.XnnpackBackend]"]

@@ -113,7 +113,7 @@ def _small_tables() -> BundleTables:
         named_profile=NONE,
         require_match=False,
         models=(ModelRow(1, 0, 1, 1),),
-        variants=(VariantRow(12, 0, 6, 1),),
+        variants=(VariantRow(12, 0, 6, 1, NONE),),
     )
 
 

@@ -9,17 +9,17 @@ from pathlib import Path
 from etconfig.app.configuring.default_program import OpenedProgram
 from etconfig.app.installation.installation import Installation
 from etconfig.app.programs.memory_needs import fit_condition, memory_need
-from etconfig.app.programs.model_needs import missing_data_problem, read_needs
+from etconfig.app.programs.variant_conditions import ReadModel, read_models
 from etconfig.device.compiling.content import BundledModel, BundledVariant
 from etconfig.diagnostics import Diagnostic
 from etconfig.errors import ModelError
-from etconfig.models.catalog import CatalogModel, ModelVariant
+from etconfig.models.catalog import ModelVariant
 from etconfig.profile.names import NAME_RULES, is_name_of
 from etconfig.program.metadata import delegated_backends
 
 
 def bundled_models(installation: Installation, directory: Path | None) -> tuple[BundledModel, ...]:
-    """Return the models of a project that have programs, with what these need.
+    """Return the models of a project that have files, with what these need.
 
     Args:
         installation: The project.
@@ -28,10 +28,10 @@ def bundled_models(installation: Installation, directory: Path | None) -> tuple[
 
     Raises:
         ModelError: two files would have the same name, or the data of programs are not there.
-        ProgramError: a program cannot be read.
+        ProgramError: a file is not there or cannot be read.
     """
     known: dict[str, Path] = {}
-    return tuple(_bundled(model, installation, directory, known) for model in installation.models.of_programs)
+    return tuple(_bundled(model, directory, known) for model in read_models(installation))
 
 
 def fitting_programs(programs: Iterable[OpenedProgram], directory: Path | None) -> tuple[BundledModel, ...]:
@@ -65,26 +65,18 @@ def fitting_programs(programs: Iterable[OpenedProgram], directory: Path | None) 
     return tuple(found.values())
 
 
-def _bundled(
-    model: CatalogModel, installation: Installation, directory: Path | None, known: dict[str, Path]
-) -> BundledModel:
-    needs = [read_needs(variant, installation) for variant in model.variants]
-    problems = map(missing_data_problem, model.variants, needs)
-    missing = tuple(problem for problem in problems if problem is not None)
-    if missing:
-        raise ModelError(diagnostics=missing)
+def _bundled(read: ReadModel, directory: Path | None, known: dict[str, Path]) -> BundledModel:
     return BundledModel(
-        name=model.name,
-        fallback=model.fallback,
+        name=read.model.name,
+        fallback=read.model.fallback,
         variants=tuple(
             BundledVariant(
                 file=_unique_name(variant, directory, known),
-                when=variant.when
-                if each.memory_bytes is None
-                else fit_condition(each.memory_bytes, installation.fact_registry, variant.when),
-                needs=each.backends,
+                when=when,
+                needs=needs.backends,
+                backend=None if variant.backend is None else variant.backend.target,
             )
-            for variant, each in zip(model.variants, needs, strict=True)
+            for variant, needs, when in zip(read.model.variants, read.needs, read.whens, strict=True)
         ),
     )
 

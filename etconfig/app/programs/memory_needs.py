@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from etconfig.app.configuring.configuration import resolve_defaults
@@ -11,6 +12,7 @@ from etconfig.app.configuring.default_program import OpenedProgram
 from etconfig.app.configuring.engine_models import Models
 from etconfig.app.configuring.several_programs import SeveralPrograms
 from etconfig.app.configuring.targets import Delegating
+from etconfig.app.installation.installation import Installation
 from etconfig.app.programs.executors import NUMPY
 from etconfig.base.number_text import format_bytes
 from etconfig.base.parameters import check_type
@@ -65,6 +67,20 @@ def memory_need(
         check_type("resolution", resolution, Resolution, "what etconfig.resolve returns")
     runs_on = getattr(program, "executor", NUMPY) if executor is None else executor
     return plan_memory(_instances(program, resolution, runs_on))
+
+
+def need_of_engine_file(path: Path, backend: str, installation: Installation) -> MemoryNeed:
+    """Return the need of a file that an engine runs, with the defaults of its backend.
+
+    Raises:
+        BackendUnavailableError, PluginError: no plugin declares the backend, or it is broken.
+        ConfigError: the backend has an option that must be set.
+        ProgramError: the file cannot be read.
+    """
+    models = Models({"model": backend}, installation)
+    resolved = resolve_defaults(models, "model", facts=FactSheet.empty()).backends[backend]
+    planned = PlannedModel(path=path, label="model", spec=resolved.spec, options=resolved.options)
+    return plan_memory([planned])
 
 
 def need_of_programs(

@@ -113,7 +113,7 @@ def model_request(
         check_facts(facts)
     if executor not in (None, NUMPY):
         find_executor(installation, executor)  # a wrong name is refused, even where a sheet has the backends
-    model = find_catalog(installation, models).find_program(name)
+    model = find_catalog(installation, models).find_selectable(name)
     by_hand = source_facts(fact_overrides, installation.fact_registry)
     device = installation.detect_facts() if facts is None else facts
     known = installation.known_facts(device, by_hand)

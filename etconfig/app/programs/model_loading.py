@@ -17,11 +17,13 @@ from etconfig.app.programs.model_choice import model_request
 from etconfig.app.programs.model_needs import read_needs
 from etconfig.base.parameters import AnyPath, check_type
 from etconfig.base.records import record
+from etconfig.diagnostics import Diagnostic
 from etconfig.diagnostics.escape import escape_line
 from etconfig.errors import (
     EtconfigError,
     ExecutionError,
     MethodNotFoundError,
+    ModelError,
     ModelLoadError,
     PluginError,
     ProgramError,
@@ -86,7 +88,7 @@ def load_model(
         The loaded model; close it, or use it as a context manager.
 
     Raises:
-        ModelError: there is no such model, or no variant suits the device.
+        ModelError: there is no such model, no variant suits the device, or an engine runs the selected one.
         ConfigError: the configuration is wrong; no other variant is tried.
         ProgramError, ExecutionError, PluginError: the load failed, and the model has no fallback.
         ModelLoadError: the model has a fallback, and the load of each variant that suits the device failed.
@@ -173,6 +175,8 @@ class _Loading:
                 return loaded
 
     def _load_variant(self, choice: ModelChoice, report: ModelReport) -> LoadedModel:
+        if choice.variant.backend is not None:
+            raise ModelError(diagnostics=(_is_of_engine(choice, choice.variant.backend.target),))
         with ExitStack() as resources:
             program = load_program(
                 choice.variant.path,
@@ -208,6 +212,17 @@ class _Loading:
         return replace(
             self.overrides, assignments=tuple(e for e in assignments if e.path.backend not in others)
         )
+
+
+def _is_of_engine(choice: ModelChoice, backend: str) -> Diagnostic:
+    variant = f"variant {choice.variant.number} of model {choice.name!r}"
+    return Diagnostic(
+        code="no-model-variant",
+        message=f"{variant} is not a program: {backend} runs it",
+        spans=(choice.variant.span,),
+        help="select it with etconfig.select_model, and build it: "
+        f"etconfig.resolve(models=...).build({choice.name!r}, choice.variant.path, backend={backend!r})",
+    )
 
 
 def _with_unreadable(

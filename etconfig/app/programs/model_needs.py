@@ -1,4 +1,4 @@
-"""`read_needs`: what a variant of a model needs, read from its program and the data files beside it."""
+"""`read_needs`: what a variant of a model needs, read from its file and the data files beside it."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from typing import TypeAlias
 
 from etconfig.app.configuring.default_program import OpenedProgram
 from etconfig.app.installation.installation import Installation
-from etconfig.app.programs.memory_needs import memory_need
+from etconfig.app.programs.memory_needs import memory_need, need_of_engine_file
 from etconfig.diagnostics import Diagnostic
-from etconfig.errors import ProgramError
-from etconfig.facts.sheet import FactSheet
+from etconfig.errors import BackendUnavailableError, ConfigError, ProgramError, UnreadableProgramError
+from etconfig.facts.memory_fit import with_margin
 from etconfig.models.catalog import ModelVariant
 from etconfig.models.needs import MethodSignature, ValueSignature, VariantNeeds
 from etconfig.program.flat_tensor import open_data_file
 from etconfig.program.metadata import MethodMeta, TensorInfo, delegated_backends
 from etconfig.program.model import SerializedTensor, TensorShapeDynamism
 from etconfig.program.program import Program, Verification, open_program
+from etconfig.program.program_errors import unreadable
 
 _SUFFIX = ".ptd"
 _FoundData: TypeAlias = "tuple[tuple[Path, ...], tuple[str, ...], str | None]"
@@ -30,25 +31,31 @@ _MAX_NAMED = 3
 def read_needs(variant: ModelVariant, installation: Installation | None = None) -> VariantNeeds:
     """Return what a variant needs: its backends, its methods' signatures, its data files, and memory.
 
-    The memory is estimated if the variant must fit and an installation is given, with the defaults of the
-    installed backends.
+    If the variant must fit, its memory is the declared one. Without that, it is estimated if an installation
+    is given, with the defaults of the installed backends. Of a file that an engine runs, the
+    backend is declared.
 
     If the variant names no data files, they are the file with the program's name, `detector.ptd` for
     `detector.pte`, if there is one, and the other .ptd files beside the program with the tensors
     that are still missing, if each of these is in one file only.
 
     Raises:
-        ProgramError: the program cannot be read, or is malformed.
+        ProgramError: the file is not there; a program cannot be read, or is malformed; or the memory of an
+            engine's file is to be estimated, and cannot be.
         PluginError: the memory is to be estimated, and a plugin is broken.
     """
+    memory_bytes, margin = variant.memory_bytes, variant.fits_margin
+    estimating = installation if margin is not None and memory_bytes is None else None
+    if variant.backend is not None:
+        memory_bytes = _engine_memory(variant, variant.backend.target, estimating) or memory_bytes
+        needed = None if margin is None or memory_bytes is None else with_margin(memory_bytes, margin)
+        return VariantNeeds(backends=(variant.backend.target,), methods=(), memory_bytes=needed)
     with open_program(variant.path, verification=Verification.Minimal) as program:
         metas = [MethodMeta(program.plan(name)) for name in program.method_names]
         tensors = _external_tensors(program)
         backends = tuple(sorted(delegated_backends(program)))
-        memory_bytes = None
-        if variant.fits_margin is not None and installation is not None:
-            need = memory_need(OpenedProgram(program, installation))
-            memory_bytes = need.fit(FactSheet.empty(), variant.fits_margin).needed_bytes
+        if estimating is not None:
+            memory_bytes = memory_need(OpenedProgram(program, estimating)).peak.size_bytes
     data, missing, problem = _find_data(variant, tensors)
     return VariantNeeds(
         backends=backends,
@@ -56,8 +63,26 @@ def read_needs(variant: ModelVariant, installation: Installation | None = None) 
         data=data,
         missing_data=missing,
         data_problem=problem,
-        memory_bytes=memory_bytes,
+        memory_bytes=None if margin is None or memory_bytes is None else with_margin(memory_bytes, margin),
     )
+
+
+def _engine_memory(variant: ModelVariant, backend: str, estimating: Installation | None) -> int | None:
+    """Check that an engine's file is there, and estimate its memory if an installation is given."""
+    found, help = unreadable("unreadable-file", ""), None
+    try:
+        variant.path.stat()
+        if estimating is not None:
+            found.reason, help = "its memory cannot be estimated: ", """write it: memory = "512 MiB\""""
+            return need_of_engine_file(variant.path, backend, estimating).peak.size_bytes
+    except UnreadableProgramError as error:
+        found.reason += error.reason
+    except (OSError, ValueError, BackendUnavailableError, ConfigError) as error:
+        found.reason += getattr(error, "strerror", None) or str(error)
+    else:
+        return None
+    found.path, found.help = str(variant.path), help
+    raise found
 
 
 def missing_data_problem(variant: ModelVariant, needs: VariantNeeds) -> Diagnostic | None:

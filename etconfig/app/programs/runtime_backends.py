@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from etconfig.app.installation.engine_version import installed_version
 from etconfig.app.installation.installation import Installation
 from etconfig.app.programs.executors import backend_status, executor_report
 from etconfig.base.provenance import Origin, OriginKind, Sourced
@@ -36,9 +37,9 @@ class RuntimeBackends:
 def with_runtime_backends(installation: Installation, facts: FactSheet, executor: str) -> FactSheet:
     """Return a sheet of this device with `runtime.backends`, unless it is known.
 
-    The executor's runtime has these backends, or installed plugins serve them; a plugin
-    that only declares options serves none. A broken plugin or one that cannot run here does not count. The
-    plugins are imported.
+    The executor's runtime has these backends, or installed plugins serve them, as delegates or by engines
+    that run files themselves. A plugin that only declares options serves none. A broken plugin or one that
+    cannot run here does not count. The plugins are imported.
 
     Args:
         installation: The plugins.
@@ -57,7 +58,10 @@ def with_runtime_backends(installation: Installation, facts: FactSheet, executor
 
 
 def runtime_backends(installation: Installation, executor: str) -> RuntimeBackends:
-    """Return the backends that can run here with an executor, and the broken ones. Raises as above."""
+    """Return the backends that can run here with an executor or by themselves, and the broken ones.
+
+    A backend that only builds objects of its engine runs if its engine is installed. Raises as above.
+    """
     runtime = executor_report(installation, executor)
     known = {*installation.backend_ids, *(backend.id for backend in runtime.backends)}
     available: list[str] = []
@@ -68,6 +72,16 @@ def runtime_backends(installation: Installation, executor: str) -> RuntimeBacken
         except PluginError as error:
             broken[backend] = error
         else:
-            if status.is_available:
+            if status.is_available or _has_engine(installation, backend):
                 available.append(backend)
     return RuntimeBackends(executor=executor, available=tuple(available), broken=broken)
+
+
+def _has_engine(installation: Installation, backend: str) -> bool:
+    """Return True for a backend that runs no delegates, and whose engine is installed."""
+    if backend not in installation.backend_ids:
+        return False
+    spec = installation.plugins.backend_spec(backend)
+    if spec.factory is not None or spec.build is None:
+        return False
+    return not spec.engine or any(installed_version(name) is not None for name in spec.engine)

@@ -23,6 +23,7 @@ from etconfig.diagnostics.rules import ALWAYS_ERRORS, LEVELS
 from etconfig.facts.json_schema import facts_schema
 from etconfig.facts.memory_fit import MAX_MARGIN
 from etconfig.facts.registry import FactRegistry
+from etconfig.models.reading import PROGRAM_ENDING, PROGRAM_NAME, SHA256, SOURCE
 from etconfig.profile import evidence
 from etconfig.profile.budget import MAX_WEIGHT
 from etconfig.profile.usage_guards import WORDS
@@ -187,18 +188,37 @@ def models_schema() -> dict[str, Any]:
 
 
 def _models() -> _Schema:
-    variant = _table(
-        {
-            "file": {**_named("file", "The program, relative to this file."), "minLength": 1},
-            "when": _expression("The condition under which it may be selected."),
-            "fits": {
-                "anyOf": [{"type": "boolean"}, {"type": "number", "minimum": 0, "maximum": MAX_MARGIN}],
-                "description": "True if it must fit into the memory, or the share of the need to keep free.",
-            },
-            "data": {**_strings("file"), "description": "Its data files (.ptd), relative to this file."},
+    number, size = _amounts()
+    file = {**_named("file", "The file, relative to this one."), "minLength": 1}
+    engine_file = {**file, "not": {"pattern": PROGRAM_ENDING}}
+    backend = {"type": "string", "pattern": _BACKEND, "x-etconfig-names": "backend"}
+    shared: dict[str, _Schema] = {
+        "when": _expression("The condition under which it may be selected."),
+        "fits": {
+            "anyOf": [{"type": "boolean"}, {"type": "number", "minimum": 0, "maximum": MAX_MARGIN}],
+            "description": "True if it must fit into the memory, or the share of the need to keep free.",
         },
-        required=["file"],
-    )
+        "memory": {"anyOf": [number, size], "description": "The memory that it needs, for fits."},
+        "bytes": {"anyOf": [number, size], "description": "The size of the file."},
+        "sha256": {"type": "string", "pattern": SHA256, "description": "The hash of the file."},
+        "source": {"type": "string", "pattern": SOURCE, "description": "The URL of the file, never fetched."},
+    }
+    own = {
+        "file": {**file, "pattern": PROGRAM_NAME},
+        "data": {**_strings("file"), "description": "Its data files (.ptd), relative to this file."},
+    }
+    engines = {
+        "file": engine_file,
+        "backend": {**backend, "description": "The backend whose engine runs the file."},
+    }
+    needs_fits = {"required": ["fits"], "properties": {"fits": {"not": {"enum": [False]}}}}
+    variant = {
+        "anyOf": [
+            _table({**own, **shared}, required=["file"]),
+            _table({**engines, **shared}, required=["file", "backend"]),
+        ],
+        "allOf": [{"anyOf": [{"not": {"required": ["memory"]}}, needs_fits]}],
+    }
     fallback = {
         "type": "boolean",
         "default": False,
@@ -207,14 +227,13 @@ def _models() -> _Schema:
     variants = {"type": "array", "items": variant, "minItems": 1}
     backends = {
         "type": "array",
-        "items": {"type": "string", "pattern": _BACKEND, "x-etconfig-names": "backend"},
+        "items": backend,
         "minItems": 1,
         "uniqueItems": True,
         "description": "The backends of a model that an engine runs without a program.",
     }
     of_program = _table({"fallback": fallback, "variants": variants}, required=["variants"])
-    file = {**_named("file", "The file that it runs, relative to this one."), "minLength": 1}
-    of_engine = _table({"backends": backends, "file": file}, required=["backends"])
+    of_engine = _table({"backends": backends, "file": engine_file}, required=["backends"])
     return _names(_NAME, {"anyOf": [of_program, of_engine]}, "model")
 
 
@@ -251,8 +270,7 @@ def _document(
 
 
 def _budget() -> _Schema:
-    number = {"type": "integer", "minimum": 1, "maximum": MAX_AMOUNT}
-    size = {"type": "string", "pattern": f"^{DECIMAL_PATTERN} ?({'|'.join(BYTE_SIZES)})$"}
+    number, size = _amounts()
     weight = {"type": "integer", "minimum": 1, "maximum": MAX_WEIGHT}
     return _table(
         {
@@ -267,6 +285,12 @@ def _budget() -> _Schema:
             },
         }
     )
+
+
+def _amounts() -> tuple[_Schema, _Schema]:
+    """Return the schemas of a number, and of a size with a unit."""
+    number = {"type": "integer", "minimum": 1, "maximum": MAX_AMOUNT}
+    return number, {"type": "string", "pattern": f"^{DECIMAL_PATTERN} ?({'|'.join(BYTE_SIZES)})$"}
 
 
 def _shared_definitions(backends: Iterable[str]) -> dict[str, _Schema]:

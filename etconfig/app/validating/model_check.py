@@ -8,8 +8,10 @@ from typing import Any
 
 from etconfig.app.configuring.targets import find_spec
 from etconfig.app.installation.installation import Installation
+from etconfig.app.programs.engine_files import engine_file_format
 from etconfig.app.programs.model_needs import missing_data_problem, read_needs
 from etconfig.app.validating.validated_programs import engine_problems
+from etconfig.base.fingerprint import file_sha256
 from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic
 from etconfig.diagnostics.render import to_jsonable
@@ -28,13 +30,15 @@ class CheckedModel:
 
     Attributes:
         model: The model.
-        needs: The needs of the variants whose programs can be read, by number.
+        needs: The needs of the variants whose files can be read, by number.
+        formats: The formats of the files that engines run, by the number of the variant.
         selected: The number of the variant that each device selects; None if it selects none.
         problems: Everything that is wrong with it.
     """
 
     model: CatalogModel
     needs: Mapping[int, VariantNeeds]
+    formats: Mapping[int, str]
     selected: Mapping[str, int | None]
     problems: tuple[Diagnostic, ...]
 
@@ -52,8 +56,10 @@ class CheckedModel:
         needs = self.needs.get(variant.number)
         if needs is None:
             return {**variant_data(variant), "backends": None, "methods": None, "data": None}
+        found = self.formats.get(variant.number)
         return {
             **variant_data(variant),
+            **({} if found is None else {"format": found}),
             "backends": list(needs.backends),
             "methods": [
                 {"name": m.name, "inputs": list(map(str, m.inputs)), "outputs": list(map(str, m.outputs))}
@@ -83,21 +89,21 @@ def _check(
     devices: Mapping[str, FactSheet],
     conditions: ConditionChecker,
 ) -> CheckedModel:
-    if model.backends:
-        found = [*engine_problems(ModelCatalog({model.name: model}), installation.backend_ids)]
-        if model.path is not None and not model.path.exists():
-            message = f"the file of model {model.name!r} is not there: {model.path}"
-            help = "correct the path, which is relative to the file of models"
-            found.append(Diagnostic(code="unreadable-file", message=message, spans=(model.span,), help=help))
-        return CheckedModel(model=model, needs={}, selected={}, problems=tuple(found))
     needs: dict[int, VariantNeeds] = {}
     unread: dict[int, ProgramError] = {}
+    formats: dict[int, str] = {}
     problems = list(conditions.problems(v.when for v in model.variants if v.when is not None))
+    problems += engine_problems(ModelCatalog({model.name: model}), installation.backend_ids)
     for variant in model.variants:
         try:
             needs[variant.number] = read_needs(variant, installation)
+            problems += _file_problems(variant)
+            if variant.backend is not None:
+                formats[variant.number] = engine_file_format(variant.path)
         except ProgramError as error:
             unread[variant.number] = error
+            problems.append(_unreadable(variant, error))
+        except OSError as error:
             problems.append(_unreadable(variant, error))
         else:
             problems += _needs_problems(installation, variant, needs[variant.number])
@@ -112,7 +118,7 @@ def _check(
         return needs[variant.number]
 
     selected: dict[str, int | None] = {}
-    for name, facts in devices.items():
+    for name, facts in devices.items() if model.variants else ():
         try:
             choice = choose_variant(lenient, facts.values, known_needs, name)
             # without fallback, a program that cannot be read ends the selection
@@ -124,16 +130,40 @@ def _check(
         except ModelError as error:
             selected[name] = None
             problems += error.diagnostics
-    return CheckedModel(model=model, needs=needs, selected=selected, problems=_in_order(problems))
+    return CheckedModel(
+        model=model, needs=needs, formats=formats, selected=selected, problems=_in_order(problems)
+    )
 
 
-def _unreadable(variant: ModelVariant, error: ProgramError) -> Diagnostic:
+def _unreadable(variant: ModelVariant, error: ProgramError | OSError) -> Diagnostic:
+    kind, advice = ("program", None) if variant.backend is None else ("file", getattr(error, "help", None))
+    reason = error.problem if isinstance(error, ProgramError) else error.strerror or str(error)
     return Diagnostic(
         code="unreadable-file",
-        message=f"cannot read the program {variant.file.target!r}: {error.problem}",
+        message=f"cannot read the {kind} {variant.file.target!r}: {reason}",
         spans=(variant.span,),
-        help="correct the path, which is relative to this file, or build the program first",
+        help=advice or f"correct the path, which is relative to this file, or build the {kind} first",
     )
+
+
+def _file_problems(variant: ModelVariant) -> Iterator[Diagnostic]:
+    """Yield the problem of a file that is not the declared one. Raises OSError: it cannot be read."""
+    wanted_bytes, wanted, problem = variant.size_bytes, variant.sha256, None
+    if wanted_bytes is None and wanted is None:
+        return
+    size_bytes = variant.path.stat().st_size
+    if variant.path.is_dir():
+        problem = "is a directory, which has neither bytes nor sha256"
+    elif wanted_bytes not in (None, size_bytes):
+        problem = f"has {size_bytes:,} bytes, and {wanted_bytes:,} are declared"
+    elif wanted is not None and (found := file_sha256(variant.path)) != wanted:
+        problem = f"has another sha256 than declared: {found}"
+    if problem is not None:
+        source = "" if variant.source is None else f" from {variant.source}"
+        help = f"get the right file{source}, or change what is declared"
+        yield Diagnostic(
+            code="wrong-model-file", message=f"{variant} {problem}", spans=(variant.span,), help=help
+        )
 
 
 def _needs_problems(
@@ -143,6 +173,8 @@ def _needs_problems(
         try:
             find_spec(installation, backend)
         except BackendUnavailableError as error:
+            if variant.backend is not None:
+                continue  # `engine_problems` reports it
             yield Diagnostic(
                 code="backend-not-installed",
                 message=f"{variant} delegates to {backend}, but {error.reason}",
@@ -162,6 +194,8 @@ def _needs_problems(
 
 
 def _in_order(problems: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    return tuple(
-        sorted(problems, key=lambda each: (each.spans[0].file, each.spans[0].line, each.spans[0].column))
-    )
+    def place(problem: Diagnostic) -> tuple[str, int, int]:
+        span = problem.spans[0]
+        return span.file, span.line, span.column
+
+    return tuple(sorted(dict.fromkeys(problems), key=place))

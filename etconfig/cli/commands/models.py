@@ -61,6 +61,8 @@ def command(context: click.Context) -> None:
 def list_variants(file: Path | None = None, as_json: bool = False) -> None:
     """List the models: their variants, in the order in which they are tried, or their backends.
 
+    With --json, also the hash, the size and the source of each file, as far as they are declared.
+
     \b
     Example:
       etconfig models list --models models.toml
@@ -85,15 +87,20 @@ def list_variants(file: Path | None = None, as_json: bool = False) -> None:
     if not len(catalog):
         show("No models are declared.")
         return
-    rows = [
-        (model.name, str(variant.number), str(variant), "" if variant.when is None else str(variant.when))
-        for model in catalog
-        for variant in model.variants
-    ]
+    variants = [(model.name, variant) for model in catalog for variant in model.variants]
+    has_backends = any(variant.backend is not None for _, variant in variants)
+    headers = ("MODEL", "VARIANT", "FILE", *(("BACKEND",) if has_backends else ()), "WHEN")
+    rows = []
+    for name, variant in variants:
+        backend = ("" if variant.backend is None else variant.backend.target,) if has_backends else ()
+        when = "" if variant.when is None else str(variant.when)
+        rows.append((name, str(variant.number), str(variant), *backend, when))
     if rows:
-        print_table(("MODEL", "VARIANT", "FILE", "WHEN"), rows)
+        print_table(headers, rows)
     of_engines = [
-        (model.name, ", ".join(each.target for each in model.backends)) for model in catalog.of_engines
+        (model.name, ", ".join(each.target for each in model.backends))
+        for model in catalog
+        if not model.variants
     ]
     if rows and of_engines:
         show()
@@ -158,10 +165,11 @@ def check_variants(
 ) -> int:
     """Check models and their programs; exit with 1 if there are errors.
 
-    The programs of all variants must exist and agree in their methods, inputs and outputs, with the
-    data that lie outside them. A plugin must declare the options of every backend, and each device
-    that --facts names must get a variant. A variant that no device selects is a warning. Of a model that
-    an engine runs without a program, the backends are checked. With NAMES, checks only these models.
+    The files of all variants must exist, with the size and the hash that are declared. Programs must
+    agree in their methods, inputs and outputs, with the data that lie outside them. A plugin must
+    declare the options of every backend, and each device that --facts names must get a variant. A
+    variant that no device selects is a warning. The format of each file that an engine runs is shown,
+    with its version. With NAMES, checks only these models.
 
     \b
     Examples:
@@ -198,12 +206,21 @@ def check_variants(
 
 
 def _print_checked(checked: Sequence[CheckedModel]) -> None:
-    """Print the variant that each device gets, if there are devices."""
+    """Print the variant that each device gets, if there are devices, and the formats of engines' files."""
+    formats = [
+        (each.model.name, str(number), _file(each.model, number), found)
+        for each in checked
+        for number, found in each.formats.items()
+    ]
+    if formats:
+        print_table(("MODEL", "VARIANT", "FILE", "FORMAT"), formats)
     rows = [
         (each.model.name, device, "none" if number is None else str(number), _file(each.model, number))
         for each in checked
         for device, number in each.selected.items()
     ]
+    if rows and formats:
+        show()
     if rows:
         print_table(("MODEL", "DEVICE", "VARIANT", "FILE"), rows)
 

@@ -134,20 +134,29 @@ class PlanRequest:
     profile_paths: Sequence[Path]
 
     def planned(
-        self, installation: Installation, *, with_memory: bool = False, tests: CheckedTests | None = None
+        self,
+        installation: Installation,
+        *,
+        with_memory: bool = False,
+        tests: CheckedTests | None = None,
+        with_variants: bool = False,
     ) -> PlannedRun:
-        """Compile what decides; the estimates of memory and tests do not travel to workers.
+        """Compile what decides; the estimates of memory, tests and variants do not travel to workers.
 
         Raises:
             ConfigError: a profile or another setting is wrong.
         """
+        from etconfig.app.programs.variant_conditions import read_models
         from etconfig.fleet.deciding.recipe import PlanRecipe, make_plan
         from etconfig.fleet.running.runs import PlannedRun
 
         note_project(installation, self.profile)
         programs = [*open_targets(self.programs, self.models, installation).values()]
         settings = self._settings()
-        plan = make_plan(installation, programs, **settings, with_memory=with_memory, tests=tests)
+        variants = read_models(installation, self.models) if with_variants else ()
+        plan = make_plan(
+            installation, programs, **settings, with_memory=with_memory, tests=tests, variants=variants
+        )
         return PlannedRun(plan=plan, recipe=lambda: PlanRecipe.of(plan, programs, **settings))
 
     def plan(self, installation: Installation) -> FleetPlan:

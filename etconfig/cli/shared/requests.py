@@ -221,7 +221,6 @@ def note_project(installation: Installation, profile: str | None = None) -> None
 
     with suppress(EtconfigError):
         files.reads(path for _, path in programs_of_project(installation))
-        files.reads(each.path for each in installation.models.of_engines if each.path)
         files.reads(variant.path for model in installation.models for variant in model.variants)
     with suppress(EtconfigError):
         for source in installation.readable_profiles.sources:

@@ -22,7 +22,7 @@ from etconfig.schema.declaration import Applies, Scope
 from etconfig.schema.option_type import OptionKind
 
 BUNDLE_IDENTIFIER: Final = b"ETCB"
-BUNDLE_VERSION: Final = 1
+BUNDLE_VERSION: Final = 2
 
 BUNDLE: Final = FileKind("a device bundle", lambda path: head_of(path, 8)[4:] == BUNDLE_IDENTIFIER)
 """The kind of file, which `DeviceBundle.save` and `etconfig pack` replace."""
@@ -307,6 +307,7 @@ class VariantRow(NamedTuple):
     condition: _Condition
     first_need: Annotated[int, items_of("texts", "needs")]
     need_count: _Number
+    backend: _NameOrNone
 
 
 @record(frozen=True, kw_only=True)

@@ -218,6 +218,7 @@ class _Compilation:
                         condition=self._builder.condition(variant.when),
                         first_need=self._builder.item_range(needs),
                         need_count=len(needs),
+                        backend=text(variant.backend),
                     )
                 )
         return rows, variants

@@ -44,17 +44,19 @@ class BundledProfile:
 
 @record(frozen=True, kw_only=True)
 class BundledVariant:
-    """One program of a model.
+    """One file of a model.
 
     Attributes:
-        file: The name of its file; names of different files differ.
+        file: Its name; names of different files differ.
         when: The condition under which it may be chosen; None if it always may.
-        needs: The ids of the backends that it delegates to.
+        needs: The ids of the backends that it needs.
+        backend: The id of the backend whose engine runs it; None for a program.
     """
 
     file: str
     when: Expression | None
     needs: tuple[str, ...]
+    backend: str | None = None
 
 
 @record(frozen=True, kw_only=True)

@@ -710,6 +710,10 @@ int run_model(const Request& request) {
     if (request.is_json) {
       print(i == 0 ? "{\"file\": " : ", {\"file\": ");
       print_string(bundle.variant_file(choice.model(), i));
+      if (!bundle.variant_backend(choice.model(), i).empty()) {
+        print(", \"backend\": ");
+        print_string(bundle.variant_backend(choice.model(), i));
+      }
       print(", \"reasons\": ");
       print_reasons_json(reasons.text());
       print("}");

@@ -46,6 +46,7 @@ class DeviceOutcome:
         signature: A text of what decided; equal texts have one outcome.
         fits: True if the programs fit into the memory; None if that is not known. It is not part of the data.
         tests: The outcome of each test of the project. It is not part of the data.
+        variants: The number of the variant of each model, None if none suits. It is not part of the data.
     """
 
     profile: str | None = None
@@ -57,6 +58,7 @@ class DeviceOutcome:
     signature: str = ""
     fits: bool | None = None
     tests: tuple[tuple[str, TestOutcome], ...] = ()
+    variants: tuple[tuple[str, int | None], ...] = ()
 
     def __hash__(self) -> int:
         """Return a hash without the options, which follow from the rest and take long."""

@@ -14,6 +14,7 @@ from etconfig.app.configuring.targets import Delegating
 from etconfig.app.configuring.tuned_models import models_in_use
 from etconfig.app.installation.installation import Installation
 from etconfig.app.programs.memory_needs import fit_condition, need_of_programs
+from etconfig.app.programs.variant_conditions import ReadModel
 from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic
 from etconfig.errors import ConfigError, PluginError
@@ -58,6 +59,7 @@ class FleetPlan:
         installation: The plugins, profiles and project file.
         with_memory: True if outcomes say whether the programs fit into the memory of the device.
         tests: The tests of the project whose outcomes are part of the outcomes of devices.
+        variants: The models of which outcomes have the variant that a device gets.
 
     Args:
         program: The program; None for what `configure` uses by default.
@@ -68,6 +70,7 @@ class FleetPlan:
         overrides: Values that win over all others.
         with_memory: Estimate the memory of the programs.
         tests: Tests of the project.
+        variants: Models whose variants are selected.
 
     Raises:
         ConfigError: the profile that is named, a condition of a profile, or the project file is wrong.
@@ -84,10 +87,12 @@ class FleetPlan:
         overrides: Overrides | Layer | None = None,
         with_memory: bool = False,
         tests: CheckedTests | None = None,
+        variants: Sequence[ReadModel] = (),
     ) -> None:
         self.installation = installation
         self.with_memory = with_memory
         self.tests = tests
+        self.variants = variants
         self.readers: dict[str, set[str]] = {}
         self._program = program
         self._overrides = overrides
@@ -170,7 +175,10 @@ class FleetPlan:
         return tuple(distinct.values())
 
     def _all_conditions(self) -> Iterator[DecidingCondition]:
-        return self._conditions_of(self._configurations)
+        for model in self.variants:
+            for condition in model.conditions:
+                yield DecidingCondition(condition, self._matched_by_hand)
+        yield from self._conditions_of(self._configurations)
 
     def _conditions_of(self, configurations: Iterable[Configuration]) -> Iterator[DecidingCondition]:
         if self.is_auto:
@@ -203,6 +211,14 @@ class FleetPlan:
 
     def outcome(self, facts: Mapping[str, FactValue]) -> DeviceOutcome:
         """Decide about a device with these facts, which are right in type and range."""
+        outcome = self._without_variants(facts)
+        if not self.variants:
+            return outcome
+        known = {**facts, **self._matched_by_hand}
+        chosen = tuple((each.model.name, each.choose(known)) for each in self.variants)
+        return replace(outcome, variants=chosen)
+
+    def _without_variants(self, facts: Mapping[str, FactValue]) -> DeviceOutcome:
         matched: tuple[str, ...] = ()
         if self.is_auto:
             known = {**facts, **self._matched_by_hand}

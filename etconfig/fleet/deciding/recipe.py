@@ -17,6 +17,7 @@ from etconfig.app.configuring.project_tests import CheckedTests
 from etconfig.app.configuring.several_programs import SeveralPrograms
 from etconfig.app.configuring.targets import Delegating, model_names_of, options_by_backend
 from etconfig.app.installation.installation import Installation
+from etconfig.app.programs.variant_conditions import ReadModel
 from etconfig.base.provenance import Origin, OriginKind, Sourced
 from etconfig.base.records import record
 from etconfig.base.version import __version__
@@ -99,6 +100,7 @@ def make_plan(
     overrides: HandSet,
     with_memory: bool = False,
     tests: CheckedTests | None = None,
+    variants: Sequence[ReadModel] = (),
 ) -> FleetPlan:
     """Compile what decides on every device.
 
@@ -111,6 +113,7 @@ def make_plan(
         overrides: Options that are set by hand on every device.
         with_memory: Estimate the memory of the programs, which are read for that.
         tests: Tests of the project.
+        variants: Models whose variants are selected.
 
     Raises:
         ConfigError: a profile or another setting is wrong.
@@ -131,6 +134,7 @@ def make_plan(
         ),
         with_memory=with_memory,
         tests=tests,
+        variants=variants,
     )
 
 

@@ -73,6 +73,15 @@ class PartResult:
         return found
 
     @property
+    def variants(self) -> Counter[tuple[str, int | None]]:
+        """The number of devices of each variant of models, as in `DeviceOutcome.variants`."""
+        found: Counter[tuple[str, int | None]] = Counter()
+        for each in self.counts:
+            for variant in each.outcome.variants:
+                found[variant] += each.devices
+        return found
+
+    @property
     def profiles(self) -> Counter[str]:
         """The number of devices that get each profile, resolvable or not."""
         found: Counter[str] = Counter()

@@ -47,7 +47,16 @@ def coverage_data(result: PartResult, plan: FleetPlan) -> dict[str, Any]:
         "unmatched_profiles": [name for name in names if plan.is_auto and not matches[name]],
         "options_never_set": never_set(result),
         **({"memory": _memory_data(result)} if plan.with_memory else {}),
+        **({"variants": _variant_data(result, plan)} if plan.variants else {}),
     }
+
+
+def _variant_data(result: PartResult, plan: FleetPlan) -> list[dict[str, Any]]:
+    return [
+        {"model": model.name, "variant": number, "file": file, "devices": result.variants[model.name, number]}
+        for model in (each.model for each in plan.variants)
+        for number, file in [*((each.number, str(each)) for each in model.variants), (None, None)]
+    ]
 
 
 def _memory_data(result: PartResult) -> dict[str, Any]:
@@ -74,6 +83,18 @@ def coverage_tables(data: dict[str, Any], problems: Sequence[Table]) -> list[Tab
     return [
         Table(caption="Devices", headers=("OUTCOME", "DEVICES", "SHARE"), rows=rows),
         Table(caption="Memory", headers=("PROGRAMS", "DEVICES", "SHARE"), rows=memory),
+        Table(
+            caption="Variants",
+            headers=("MODEL", "VARIANT", "FILE", "DEVICES", "SHARE"),
+            rows=[
+                (
+                    *(row[key] or "none" for key in ("model", "variant", "file")),
+                    row["devices"],
+                    share_text(row["devices"], total),
+                )
+                for row in data.get("variants", ())
+            ],
+        ),
         *problems,
         Table(
             caption="Profiles",

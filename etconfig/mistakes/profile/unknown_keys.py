@@ -29,6 +29,10 @@ _SYNONYMS: Mapping[str, Mapping[str, str]] = {
         **dict.fromkeys(("if", "condition", "cond", "match", "where", "expr"), "when"),
         **dict.fromkeys(("path", "program", "model", "pte", "name"), "file"),
         **dict.fromkeys(("ptd", "data_file", "data_files", "weights"), "data"),
+        **dict.fromkeys(("backends", "engine", "runtime"), "backend"),
+        **dict.fromkeys(("size", "size_bytes", "length"), "bytes"),
+        **dict.fromkeys(("hash", "sha", "digest", "checksum"), "sha256"),
+        **dict.fromkeys(("url", "uri", "href"), "source"),
     },
 }
 _METHODS = frozenset(("models", "model", "functions", "function"))
@@ -70,6 +74,7 @@ _ELSEWHERE: Mapping[str, Mapping[str, str]] = {
         "when": "write when under [[{table}.variants]]",
         "options": "options belong in [methods.NAME.options.BACKEND] of a profile or the project file",
     },
+    "variant": dict.fromkeys(("needs", "requires", "facts"), "write what the device must have as its when"),
 }
 """Keys that belong elsewhere, by the kind of the table in which they are written."""
 

@@ -140,8 +140,11 @@ class TestProblems:
             ("if = 'true'", "did you mean 'when'?"),
             ("wehn = 'true'", "did you mean 'when'?"),
             ('weights = ["a.ptd"]', "did you mean 'data'?"),
-            ("fallback = true", "its keys are file, when, data, fits"),
-            ("color = 1", "its keys are file, when, data, fits"),
+            (
+                "fallback = true",
+                "its keys are file, backend, when, data, fits, memory, bytes, sha256, source",
+            ),
+            ("color = 1", "its keys are file, backend, when, data, fits, memory, bytes, sha256, source"),
         ],
     )
     def test_an_unknown_key_of_a_variant_gets_a_suggestion(self, line: str, help: str) -> None:

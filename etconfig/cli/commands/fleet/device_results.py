@@ -109,6 +109,9 @@ def resolve_inventory(
 @click.option(
     "--fits", "with_memory", is_flag=True, help="Count the devices whose memory suffices for the programs."
 )
+@click.option(
+    "--variants", "with_variants", is_flag=True, help="Count the devices that get each variant of the models."
+)
 @coverage_option
 @ids_option
 @html_option
@@ -118,6 +121,7 @@ def show_coverage(
     request: PlanRequest,
     place: str | None,
     with_memory: bool,
+    with_variants: bool,
     required: float | None,
     show_ids: bool,
     page: Path | None,
@@ -129,7 +133,8 @@ def show_coverage(
     Counts the devices without a profile, with several that match equally well, and with one that
     cannot be resolved, by cause. Lists the profiles that match no device, and the options that nothing
     sets on any device. With --fits, also counts the devices that have the memory for the programs, as
-    inspect --memory estimates it.
+    inspect --memory estimates it. With --variants, also counts the devices that get each variant of a
+    model, as models select selects it.
 
     \b
     Examples:
@@ -139,10 +144,13 @@ def show_coverage(
     """
     from etconfig.fleet.running.reports import coverage_data, coverage_tables, problem_table
 
-    if with_memory and place is not None:
-        raise click.UsageError("programs do not travel to workers: leave out --fits or --on")
+    if (with_memory or with_variants) and place is not None:
+        named = "--fits" if with_memory else "--variants"
+        raise click.UsageError(f"programs do not travel to workers: leave out {named} or --on")
     check_page(page)
-    result, plan = _summarized(inventory, request, place, with_memory=with_memory)
+    result, plan = _summarized(
+        inventory, request, place, with_memory=with_memory, with_variants=with_variants
+    )
     data = coverage_data(result, plan)
     tables = coverage_tables(data, [problem_table(result, with_ids=show_ids)])
     give_tables(View(title="Coverage", tables=tables), data, page, as_json=as_json)
@@ -150,9 +158,16 @@ def show_coverage(
 
 
 def _summarized(
-    inventory: InventoryRequest, request: PlanRequest, place: str | None, *, with_memory: bool = False
+    inventory: InventoryRequest,
+    request: PlanRequest,
+    place: str | None,
+    *,
+    with_memory: bool = False,
+    with_variants: bool = False,
 ) -> tuple[PartResult, FleetPlan]:
-    planned = request.planned(make_installation(request.profile_paths), with_memory=with_memory)
+    planned = request.planned(
+        make_installation(request.profile_paths), with_memory=with_memory, with_variants=with_variants
+    )
     with file_errors():
         return inventory.runs(place).summarize(planned), planned.plan
 

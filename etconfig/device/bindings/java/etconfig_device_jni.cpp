@@ -259,6 +259,10 @@ NATIVE(jint, NextVariant)(JNIEnv* env, jclass, jlong handle, jbyteArray reason, 
 NATIVE(jbyteArray, VariantFile)(JNIEnv* env, jclass, jlong handle, jint index) {
   return array_of(env, etconfig_device_variant_file(device_of(handle), static_cast<uint32_t>(index)));
 }
+NATIVE(jbyteArray, VariantBackend)(JNIEnv* env, jclass, jlong handle, jint index) {
+  return array_of(env, etconfig_device_variant_backend(device_of(handle), static_cast<uint32_t>(index)));
+}
+NATIVE(jint, Variant)(JNIEnv*, jclass, jlong handle) { return etconfig_device_variant(device_of(handle)); }
 NATIVE(jbyteArray, ExplainVariant)(JNIEnv* env, jclass, jlong handle, jint index) {
   return written(env, [&](char* buffer, size_t size) {
     return etconfig_device_explain_variant(device_of(handle), static_cast<uint32_t>(index), buffer, size);

@@ -315,6 +315,12 @@ class Bundle {
     assert(index < variant_count(model));
     return tables_.texts[variant(model, index).file()];
   }
+  // The id of the backend whose engine runs the file; empty for a program, which an executor runs.
+  std::string_view variant_backend(uint32_t model, uint32_t index) const {
+    assert(index < variant_count(model));
+    const uint32_t text = variant(model, index).backend();
+    return text == format::kNone ? std::string_view() : tables_.texts[text];
+  }
   // Chooses the first variant of a model whose condition holds and whose backends are in `runtime.backends`.
   ModelChoice select_model(std::string_view name, const Facts& facts) const {
     ModelChoice choice;

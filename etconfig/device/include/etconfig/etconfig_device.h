@@ -259,6 +259,9 @@ int etconfig_device_select_model(etconfig_device* device, const char* model, con
 int etconfig_device_next_variant(etconfig_device* device, const char* reason, const char** file);
 /* The files of the variants of the model that was asked for; NULL behind the last one. */
 const char* etconfig_device_variant_file(const etconfig_device* device, uint32_t index);
+/* The id of the backend whose engine runs the file of a variant; NULL for a program, which an executor runs,
+   and behind the last one. */
+const char* etconfig_device_variant_backend(const etconfig_device* device, uint32_t index);
 /* The index of the chosen variant; -1 if there is none. */
 int etconfig_device_variant(const etconfig_device* device);
 /* 1 if a later variant takes over should one fail to load, 0 if not; -1 without a model. */

@@ -74,6 +74,9 @@ public final class UseDevice {
     show("model", device.selectModel("digits"));
     show("variants", device.variants());
     show("next", device.nextVariant("code \u00e9 0x12"));
+    show("index", device.variant());
+    show("backends", device.variantBackend(0) + " " + device.variantBackend(1));
+    showError("backend", () -> device.variantBackend(2));
     show("failed", device.explainVariant(0));
     show("chosen", device.explainVariant(1));
     show("last", device.nextVariant("again"));

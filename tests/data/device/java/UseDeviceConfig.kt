@@ -26,6 +26,7 @@ fun main(arguments: Array<String>) {
         println(it.update().atExecute())
         println(it.selectModel("digits"))
         println(it.nextVariant("code 0x12"))
+        println("${it.variant} ${it.variantBackend(0)} ${it.variantBackend(1)}")
         println(it.explainVariant(0))
         println("${it.usageReason()} ${it.usage(Usage().bundle("app")).lines().size - 1}")
         try {

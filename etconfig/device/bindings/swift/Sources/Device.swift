@@ -239,6 +239,17 @@ public final class Device {
     /// The files of the variants of the model that was asked for.
     public var variants: [String] { texts { etconfig_device_variant_file(device, $0) } }
 
+    /// The index of the variant that was chosen, from 0; nil if there is none.
+    public var variant: Int? {
+        let index = etconfig_device_variant(device)
+        return index < 0 ? nil : Int(index)
+    }
+
+    /// The backend whose engine runs a variant, counted from 0; nil for a program, which ExecuTorch runs.
+    public func variantBackend(_ index: Int) -> String? {
+        text(etconfig_device_variant_backend(device, UInt32(index)))
+    }
+
     /// Why a variant was chosen or not, counted from 0.
     public func explainVariant(_ index: Int) -> String {
         written { etconfig_device_explain_variant(device, UInt32(index), $0, $1) }

@@ -22,7 +22,7 @@ enum class Applies : uint8_t { Load, Execute };
 
 namespace format {
 
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 constexpr uint32_t kNone = 0xFFFFFFFF;  // the index of nothing
 constexpr uint32_t kMaxBytes = 1u << 24;  // of a bundle
 constexpr uint32_t kMaxDepth = 4;  // of arrays and tables
@@ -277,10 +277,11 @@ struct Model : Record<16, 4> {
 };
 
 // A variant of a model.
-struct Variant : Record<16, 4> {
+struct Variant : Record<20, 4> {
   uint32_t file() const { return u32(0); }
   uint32_t condition() const { return u32(4); }
   Range needs() const { return {u32(8), u32(12)}; }
+  uint32_t backend() const { return u32(16); }
 };
 
 // Everything that a bundle contains.
@@ -455,7 +456,8 @@ bool are_fields_sound(const Model& row, const Tables& t, Checks& check) {
 template <typename Checks>
 bool are_fields_sound(const Variant& row, const Tables& t, Checks& check) {
   return row.file() < t.texts.size() && is_none_or_below(row.condition(), t.conditions.size()) &&
-      check.are_items_below(row.needs(), t.texts.size());
+      check.are_items_below(row.needs(), t.texts.size()) &&
+      is_none_or_below(row.backend(), t.texts.size()) && check.is_short(row.backend());
 }
 
 // Verifies the fields of all rows of a vector.

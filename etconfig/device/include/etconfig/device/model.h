@@ -23,6 +23,12 @@ class ModelChoice {
   std::string_view file() const {
     return variant_ == kNone || is_stale() ? std::string_view() : tables_->texts[of_variant(variant_).file()];
   }
+  // The id of the backend whose engine runs the file; empty for a program, which an executor runs.
+  std::string_view backend() const {
+    if (variant_ == kNone || is_stale()) return std::string_view();
+    const uint32_t text = of_variant(variant_).backend();
+    return text == kNone ? std::string_view() : tables_->texts[text];
+  }
   // True if the model says that a later variant takes over should one fail to load.
   bool has_fallback() const {
     return tables_ != nullptr && !is_stale() && tables_->models[model_].fallback();

@@ -274,6 +274,18 @@ public final class Device implements AutoCloseable {
     return files;
   }
 
+  /** The backend whose engine runs a variant, counted from 0; null for a program, which ExecuTorch runs. */
+  public synchronized String variantBackend(int index) {
+    if (index < 0 || index >= variants().size()) throw new IllegalArgumentException("no variant " + index);
+    byte[] backend = nativeVariantBackend(handle(), index);
+    return backend == null ? null : text(backend);
+  }
+
+  /** The index of the variant that was chosen, from 0; -1 if there is none. */
+  public synchronized int variant() {
+    return nativeVariant(handle());
+  }
+
   /** Why a variant was chosen or not, counted from 0: a line for each reason. */
   public synchronized String explainVariant(int index) {
     if (index < 0 || index >= variants().size()) throw new IllegalArgumentException("no variant " + index);
@@ -408,6 +420,10 @@ public final class Device implements AutoCloseable {
   private static native int nativeNextVariant(long handle, byte[] reason, byte[][] file);
 
   private static native byte[] nativeVariantFile(long handle, int index);
+
+  private static native byte[] nativeVariantBackend(long handle, int index);
+
+  private static native int nativeVariant(long handle);
 
   private static native byte[] nativeExplainVariant(long handle, int index);
 

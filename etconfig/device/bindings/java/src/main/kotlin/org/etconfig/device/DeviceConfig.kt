@@ -42,6 +42,9 @@ class DeviceConfig private constructor(private val device: Device) : AutoCloseab
     /** The files of the variants of the model that was asked for. */
     val variants: List<String> get() = device.variants()
 
+    /** The index of the variant that was chosen, from 0; -1 if there is none. */
+    val variant: Int get() = device.variant()
+
     /** Detects the facts that the bundle reads; those that were set stay as they are. */
     fun detect() = device.detect()
 
@@ -104,6 +107,9 @@ class DeviceConfig private constructor(private val device: Device) : AutoCloseab
 
     /** The file of the next variant after a load has failed; null if there is none or the model has no fallback. */
     fun nextVariant(reason: String): String? = device.nextVariant(reason)
+
+    /** The backend whose engine runs a variant, counted from 0; null for a program, which ExecuTorch runs. */
+    fun variantBackend(index: Int): String? = device.variantBackend(index)
 
     /** Why a variant was chosen or not, counted from 0. */
     fun explainVariant(index: Int): String = device.explainVariant(index)
