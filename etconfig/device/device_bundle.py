@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime, timedelta, timezone
 from types import NoneType
 
 from etconfig.base.parameters import AnyPath, as_path, check_type, home_help
@@ -98,8 +99,29 @@ class DeviceBundle:
 
     @property
     def fingerprint(self) -> str:
-        """The SHA-256 of its content."""
+        """The SHA-256 of everything that decides: equal for bundles that decide alike."""
         return self.tables.fingerprint
+
+    @property
+    def id(self) -> str:
+        """The first 16 digits of its fingerprint, for reports."""
+        return self.fingerprint[:16]
+
+    @property
+    def sources(self) -> str | None:
+        """The SHA-256 of the files that it was packed from, if they are known."""
+        return self.tables.sources or None
+
+    @property
+    def revision(self) -> int | None:
+        """The number of this release, which grows, if it has one."""
+        return self.tables.revision or None
+
+    @property
+    def not_after(self) -> datetime | None:
+        """The last second in which it is valid, in UTC; None if it does not expire."""
+        seconds = self.tables.not_after
+        return datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(seconds=seconds) if seconds else None
 
     @property
     def profile_names(self) -> tuple[str, ...]:
@@ -229,6 +251,8 @@ class DeviceBundle:
             problems = tuple(Diagnostic(code=each.code, message=each.message) for each in decision.failures)
             raise OptionError(diagnostics=problems)
         return BundleResolution(
+            bundle=self.id,
+            revision=self.revision,
             profile=profile,
             selection=selection,
             slots=decision.complete,

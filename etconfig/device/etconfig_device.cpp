@@ -37,6 +37,7 @@ struct etconfig_device {
   bool is_resolved = false;
   bool is_model_asked = false;
   bool is_updated = false;  // the last resolve or update was an update that succeeded
+  char id[17] = {};
   uint32_t reason_count = 0;
   char reasons[kMaxReasons][kReasonBytes] = {};  // why variants failed to load: `model` has views of them
 };
@@ -215,6 +216,7 @@ int etconfig_device_open(etconfig_device* device, const void* data, size_t size)
     // forgets the arguments
     static_cast<void>(device->bundle.resolve(device->selection, device->facts, {}, {}, &device->arguments));
     device->is_open = true;
+    device->bundle.id().copy(device->id, sizeof device->id - 1);
     device->is_selected = device->is_resolved = device->is_model_asked = device->is_updated = false;
     device->reason_count = 0;
   }
@@ -225,6 +227,19 @@ const char* etconfig_device_producer(const etconfig_device* device) {
 }
 const char* etconfig_device_fingerprint(const etconfig_device* device) {
   return is_open(device) ? data_of(device->bundle.fingerprint()) : nullptr;
+}
+
+const char* etconfig_device_id(const etconfig_device* device) {
+  return is_open(device) ? device->id : nullptr;
+}
+const char* etconfig_device_sources(const etconfig_device* device) {
+  return is_open(device) ? data_of(device->bundle.sources()) : nullptr;
+}
+uint64_t etconfig_device_revision(const etconfig_device* device) {
+  return is_open(device) ? device->bundle.revision() : 0;
+}
+uint64_t etconfig_device_not_after(const etconfig_device* device) {
+  return is_open(device) ? device->bundle.not_after() : 0;
 }
 
 // --- facts ---

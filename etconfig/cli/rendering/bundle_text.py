@@ -42,6 +42,7 @@ def show_bundle(path: Path, *, as_json: bool) -> None:
         format_count(len(found["facts"]), "fact"),
     ]
     show(f"written by {found['producer']}: {found['fingerprint']}")
+    show(_release(found["id"], found["revision"], found["not_after"]))
     show(f"{', '.join(counts)}; {format_bytes(len(bundle.to_bytes()))}")
     if found["named_profile"] is not None:
         show(f"devices use {noun} {found['named_profile']} without selecting")
@@ -55,6 +56,12 @@ def show_bundle(path: Path, *, as_json: bool) -> None:
     _table(("MODEL", "VARIANT", "NEEDS", "WHEN"), _variants(found["models"]))
     sizes = sorted(found["sizes"].items(), key=lambda part: (-part[1], part[0]))
     _table(("PART", "BYTES"), ((name, str(size)) for name, size in sizes if size))
+
+
+def _release(bundle: str, revision: int | None, not_after: str | None = None) -> str:
+    """Return a line that identifies a bundle in reports of devices."""
+    numbered = "without revision" if revision is None else f"revision {revision}"
+    return f"bundle {bundle}, {numbered}{f', valid until {not_after}' if not_after else ''}"
 
 
 def _show_profiles(found: Mapping[str, Any]) -> None:
@@ -112,6 +119,7 @@ def show_decided(resolution: BundleResolution, *, as_json: bool) -> None:
         print_json(resolution.to_jsonable())
         return
     show(f"profile {resolution.profile}")
+    show(_release(resolution.bundle, resolution.revision))
     show()
     print_table(("METHOD", "BACKEND", "OPTION", "VALUE", "FROM"), _decided(resolution))
 

@@ -98,6 +98,15 @@ NATIVE(jbyteArray, StatusName)(JNIEnv* env, jclass, jint status) {
 NATIVE(jbyteArray, Producer)(JNIEnv* env, jclass, jlong handle) {
   return array_of(env, etconfig_device_producer(device_of(handle)));
 }
+NATIVE(jbyteArray, Id)(JNIEnv* env, jclass, jlong handle) {
+  return array_of(env, etconfig_device_id(device_of(handle)));
+}
+NATIVE(jlong, Revision)(JNIEnv*, jclass, jlong handle) {
+  return static_cast<jlong>(etconfig_device_revision(device_of(handle)));
+}
+NATIVE(jlong, NotAfter)(JNIEnv*, jclass, jlong handle) {
+  return static_cast<jlong>(etconfig_device_not_after(device_of(handle)));
+}
 
 // --- facts ---
 

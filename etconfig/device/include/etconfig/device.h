@@ -81,8 +81,16 @@ class Bundle {
 
   // Such as "etconfig 0.1.0".
   std::string_view producer() const { return tables_.producer; }
-  // Equal for bundles that decide alike.
+  // The SHA-256 of everything that decides: equal for bundles that decide alike.
   std::string_view fingerprint() const { return tables_.fingerprint; }
+  // The first 16 digits of the fingerprint, for reports. Empty before `open`.
+  std::string_view id() const { return tables_.fingerprint.substr(0, 16); }
+  // The SHA-256 of the files that it was packed from; empty if they are unknown.
+  std::string_view sources() const { return tables_.sources; }
+  // The number of this release, which grows; 0 if it has none.
+  uint64_t revision() const { return tables_.revision; }
+  // The last second in which it is valid, since 1970 in UTC; 0 if it does not expire.
+  uint64_t not_after() const { return tables_.not_after; }
 
   // --- facts ---
 

@@ -33,7 +33,7 @@ extern "C" {
 
 /* The version of this interface. It grows with each function, status or
    kind that is added; none changes or goes away. */
-#define ETCONFIG_DEVICE_VERSION 1
+#define ETCONFIG_DEVICE_VERSION 2
 
 typedef struct etconfig_device etconfig_device;
 
@@ -102,6 +102,14 @@ int etconfig_device_open(etconfig_device* device, const void* data, size_t size)
 const char* etconfig_device_producer(const etconfig_device* device);
 /* Equal for bundles that decide alike. */
 const char* etconfig_device_fingerprint(const etconfig_device* device);
+/* The first 16 digits of the fingerprint, for reports; NULL before `open`. It belongs to the object. */
+const char* etconfig_device_id(const etconfig_device* device);
+/* The fingerprint of the files that it was packed from; empty if they are unknown. */
+const char* etconfig_device_sources(const etconfig_device* device);
+/* The number of this release, which grows; 0 if it has none. */
+uint64_t etconfig_device_revision(const etconfig_device* device);
+/* The last second in which it is valid, since 1970 in UTC; 0 if it does not expire. */
+uint64_t etconfig_device_not_after(const etconfig_device* device);
 
 /* --- facts --- */
 

@@ -47,6 +47,15 @@ public final class Device {
         bytes.deallocate()
     }
 
+    /// The id of the bundle, for reports: equal for bundles that decide alike.
+    public var id: String { text(etconfig_device_id(device)) ?? "" }
+
+    /// The number of this release, which grows; 0 if it has none.
+    public var revision: UInt64 { etconfig_device_revision(device) }
+
+    /// The last second in which the bundle is valid, since 1970 in UTC; 0 if it does not expire.
+    public var notAfter: UInt64 { etconfig_device_not_after(device) }
+
     // MARK: facts
 
     /// The names of the facts that the bundle reads, sorted.

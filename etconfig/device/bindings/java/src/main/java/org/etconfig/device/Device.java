@@ -63,6 +63,21 @@ public final class Device implements AutoCloseable {
     return text(nativeProducer(handle()));
   }
 
+  /** The id of the bundle, for reports: equal for bundles that decide alike. */
+  public synchronized String id() {
+    return text(nativeId(handle()));
+  }
+
+  /** The number of this release, which grows; 0 if it has none. */
+  public synchronized long revision() {
+    return nativeRevision(handle());
+  }
+
+  /** The last second in which the bundle is valid, since 1970 in UTC; 0 if it does not expire. */
+  public synchronized long notAfter() {
+    return nativeNotAfter(handle());
+  }
+
   // --- facts ---
 
   /** The names of the facts that the bundle reads, sorted. */
@@ -325,6 +340,12 @@ public final class Device implements AutoCloseable {
   private static native byte[] nativeStatusName(int status);
 
   private static native byte[] nativeProducer(long handle);
+
+  private static native byte[] nativeId(long handle);
+
+  private static native long nativeRevision(long handle);
+
+  private static native long nativeNotAfter(long handle);
 
   private static native byte[] nativeFactName(long handle, int index);
 

@@ -21,6 +21,15 @@ import java.nio.ByteBuffer
 class DeviceConfig private constructor(private val device: Device) : AutoCloseable by device {
     val producer: String get() = device.producer()
 
+    /** The id of the bundle, for reports: equal for bundles that decide alike. */
+    val id: String get() = device.id()
+
+    /** The number of this release, which grows; 0 if it has none. */
+    val revision: Long get() = device.revision()
+
+    /** The last second in which the bundle is valid, since 1970 in UTC; 0 if it does not expire. */
+    val notAfter: Long get() = device.notAfter()
+
     /** The names of the facts that the bundle reads, sorted. */
     val facts: List<String> get() = device.facts()
 
