@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from etconfig.device.bundle.signature import without_signature
 from etconfig.device.bundle.table_checks import check_tables
 from etconfig.device.bundle.tables import (
     BUNDLE_IDENTIFIER,
@@ -40,6 +41,7 @@ def read_tables(data: bytes) -> BundleTables:
         raise ValueError(f"it is larger than {MAX_BYTES >> 20} MiB")
     if data[4:8] != BUNDLE_IDENTIFIER:
         raise ValueError("its identifier is not ETCB")
+    data = without_signature(data)
     buffer = FlatBufferReader(
         memoryview(data),
         len(data),
