@@ -74,7 +74,7 @@ class TestCInterface:
         subprocess.run([*command, f"-I{device_include_dir()}", "-c", "use.c"], cwd=tmp_path, check=True)
 
     def test_every_function_of_the_header_is_in_the_library(self, library: ctypes.CDLL) -> None:
-        assert len(PROTOTYPES) == 59
+        assert len(PROTOTYPES) == 65
         assert all(hasattr(library, f"etconfig_device_{name}") for name in PROTOTYPES)
 
     def test_the_library_has_the_version_of_the_header(self, library: ctypes.CDLL) -> None:

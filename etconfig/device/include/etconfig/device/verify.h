@@ -691,10 +691,14 @@ class Verifier {
   uint64_t selection_steps_ = 0;
 };
 
+// True if bytes may be a bundle, of whatever version.
+inline bool is_bundle(const uint8_t* bytes, size_t size) {
+  return bytes != nullptr && size >= 12 && std::memcmp(bytes + 4, "ETCB", 4) == 0;
+}
+
 // Verifies a file; only if it is sound, `*tables` are to be used.
-inline Verdict open_bundle(const void* data, size_t size, Tables* tables) {
-  const auto* bytes = static_cast<const uint8_t*>(data);
-  if (bytes == nullptr || size < 12 || std::memcmp(bytes + 4, "ETCB", 4) != 0) return Verdict::OtherFormat;
+inline Verdict open_bundle(const uint8_t* bytes, size_t size, Tables* tables) {
+  if (!is_bundle(bytes, size)) return Verdict::OtherFormat;
   if (size > kMaxBytes) return Verdict::Damaged;
   const Verdict verdict = Opener(bytes, static_cast<uint32_t>(size)).open(tables);
   if (verdict != Verdict::Sound) return verdict;
