@@ -117,9 +117,21 @@ class DeviceConfig private constructor(private val device: Device) : AutoCloseab
     /** Why a variant was chosen or not, counted from 0. */
     fun explainVariant(index: Int): String = device.explainVariant(index)
 
+    /** Makes the bundle, which a store loaded, the good one of the store. */
+    fun confirm(store: BundleStore) = store.confirm(device)
+
+    /** Gives the bundle, which a store loaded, up for good. */
+    fun reject(store: BundleStore) = store.reject(device)
+
     companion object {
         /** Opens a bundle, which is copied. */
         fun open(bundle: ByteArray): DeviceConfig = DeviceConfig(Device.open(bundle))
+
+        /** Opens a bundle that the application does not trust yet. */
+        fun open(bundle: ByteArray, demands: Demands): DeviceConfig = DeviceConfig(Device.open(bundle, demands))
+
+        /** Opens the bundle on trial of a store, or the good one; null if the store is empty. */
+        fun load(store: BundleStore, demands: Demands): DeviceConfig? = store.load(demands)?.let(::DeviceConfig)
 
         /** Opens a bundle between position and limit of a buffer. */
         fun open(bundle: ByteBuffer): DeviceConfig = DeviceConfig(Device.open(bundle))
