@@ -48,6 +48,7 @@ struct Disk {
   long left = -1;                                   // bytes and steps until the cut; -1: no cut
   bool is_cut = false;
   bool is_full = false;
+  bool is_writing = false;
 
   // Takes one step; false from the cut on.
   bool step(long cost = 1) {
@@ -75,12 +76,12 @@ struct Disk {
           if (file.is_synced) continue;
           has_lost = true;
           file.is_synced = true;
-          if (part == 0) file.bytes.clear();
-          if (part == 1) file.bytes.resize(file.bytes.size() / 2);
-          if (part == 2) file.bytes.assign(file.bytes.size(), '\0');
+          if (part == 1) file.bytes.clear();
+          if (part == 2) file.bytes.resize(file.bytes.size() / 2);
+          if (part == 3) file.bytes.assign(file.bytes.size(), '\0');
         }
         found.push_back(disk);
-        if (!has_lost) break;
+        if (!has_lost || is_writing) break;  // a part of a part is that of another cut
       }
     }
     return found;
@@ -108,10 +109,12 @@ struct DiskFiles {
     changed[name] = static_cast<int>(disk->files.size());
     disk->directories.push_back(changed);
     disk->files.emplace_back();
+    disk->is_writing = true;
     for (size_t i = 0; i < size; ++i) {
       if (!disk->step()) return false;
       disk->files.back().bytes += static_cast<const char*>(data)[i];
     }
+    disk->is_writing = false;
     return true;
   }
   bool sync(const char* name) {
