@@ -56,7 +56,7 @@ def read_private_key(path: Path) -> Ed25519PrivateKey:
     key: object = None
     try:
         key = load_pem_private_key(text, password=None)
-        problem = f"it has an {type(key).__name__.strip('_').replace('PrivateKey', ' key')}"
+        problem = "it has a key of another kind"
     except TypeError:
         problem = "it is encrypted"
     except (ValueError, UnsupportedAlgorithm):
