@@ -10,9 +10,7 @@ from types import NoneType
 from etconfig.base.parameters import AnyPath, as_path, check_type, home_help
 from etconfig.base.written_files import FilesOfRun
 from etconfig.device.bundle.bundle_reader import read_tables
-from etconfig.device.bundle.bundle_writer import write_tables
-from etconfig.device.bundle.row_fields import NONE
-from etconfig.device.bundle.signature import (
+from etconfig.device.bundle.bundle_signature import (
     MARK,
     SIGNATURE_BYTES,
     check_signature,
@@ -21,6 +19,8 @@ from etconfig.device.bundle.signature import (
     read_public_key,
     without_signature,
 )
+from etconfig.device.bundle.bundle_writer import write_tables
+from etconfig.device.bundle.row_fields import NONE
 from etconfig.device.bundle.step_counter import is_short_fact
 from etconfig.device.bundle.tables import (
     BUNDLE,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import time
 from datetime import datetime, timezone
@@ -18,6 +19,9 @@ from device_programs import (
     compile_device_program,
     run_device_program,
 )
+from doc_pages import ROOT, Page
+from doc_shell import Shell
+from reader_commands import write_commands
 
 from etconfig.device.device_bundle import DeviceBundle
 
@@ -153,6 +157,18 @@ class TestSignatures:
         program = compile_device_program("signatures.cpp", tmp_path / "program", *flags)
         assert self.opened(program, signed / "one", "0")[0] == "ok"
         assert self.opened(program, signed / "one", "1")[0] == "wrong signature"
+
+
+@pytest.mark.posix
+def test_a_reader_of_the_page_signs_verifies_and_rolls_back(tmp_path: Path) -> None:
+    pytest.importorskip("cryptography", reason="the extra [sign] is not installed")
+    check_openssl(tmp_path)
+    if shutil.which("openssl") is None:
+        pytest.skip("no openssl on the PATH")
+    home = tmp_path / "home"
+    home.mkdir()
+    shell = Shell(home, write_commands(tmp_path / "bin"))
+    shell.follow(Page(ROOT / "docs" / "deliver.md"))
 
 
 def check_openssl(place: Path) -> None:

@@ -21,8 +21,8 @@ from reader_commands import write_commands
 import etconfig
 from etconfig.cli.startup.command_group import run as run_etconfig
 from etconfig.device import device_include_dir
+from etconfig.device.bundle.bundle_signature import check_signature
 from etconfig.device.bundle.bundle_writer import write_tables
-from etconfig.device.bundle.signature import check_signature
 from etconfig.device.device_bundle import DeviceBundle
 from etconfig.errors import EtconfigError
 from etconfig.facts.sheet import FactSheet

@@ -213,7 +213,7 @@ def _write_bundle(
 
 def _release(revision: int | None, not_after: datetime | None, key: Path | None) -> _Finish:
     """Return the function that makes a release of a bundle, after all checks."""
-    from etconfig.device.bundle.signature import read_private_key
+    from etconfig.device.bundle.bundle_signature import read_private_key
 
     if not_after is not None and not_after.tzinfo is None:  # a day
         not_after = not_after.replace(tzinfo=timezone.utc) + timedelta(days=1, seconds=-1)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from etconfig.device.bundle.signature import without_signature
+from etconfig.device.bundle.bundle_signature import without_signature
 from etconfig.device.bundle.table_checks import check_tables
 from etconfig.device.bundle.tables import (
     BUNDLE_IDENTIFIER,

@@ -147,7 +147,7 @@ class TestSignatures:
             bundle().check_signature(public)
 
     def test_a_reference_into_the_signature_is_refused(self) -> None:
-        """What is read is what was signed: the bundle ends where its signature begins."""
+        """The bundle ends where its signature begins, so that nothing is read which was not signed."""
         data = bundle().to_bytes()
         with pytest.raises(SavedResultError, match="it ends too early"):
             DeviceBundle.from_bytes(data[:-72] + b"ETCBSIG1" + data[-64:])

@@ -98,9 +98,9 @@ class JavaDemands {
     const jmethodID method =
         env->GetMethodID(env->GetObjectClass(self->verifier_), "verify", "([B[B[B)Z");
     if (method == nullptr) return 0;
-    const bool is_right = env->CallBooleanMethod(self->verifier_, method, content, signed_by, key) == JNI_TRUE;
+    const jboolean is_right = env->CallBooleanMethod(self->verifier_, method, content, signed_by, key);
     for (const jbyteArray each : {content, signed_by, key}) env->DeleteLocalRef(each);
-    return is_right && !env->ExceptionCheck() ? 1 : 0;
+    return is_right == JNI_TRUE && !env->ExceptionCheck() ? 1 : 0;
   }
 
   JNIEnv* env_;

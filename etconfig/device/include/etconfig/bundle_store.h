@@ -1,4 +1,4 @@
-// Keeps the bundles that an application receives: the last good one, and a new one until it has proved itself.
+// Keeps the bundles that an application receives: the last good one, and a new one until it has proved good.
 //
 //   BundleStore<PosixFiles> store("/data/user/0/org.example/files/etconfig");
 //   Status status = store.install(data, size, demands);      // after a download
@@ -9,9 +9,9 @@
 //   status = store.confirm();                                // or `reject`, if something failed
 //
 // A new bundle is on trial. It becomes the good one by `confirm`. Until then each load is counted, before the
-// bundle is used: after three loads, each of which may have ended in a crash, the good one is loaded again, and
-// the other is not installed again. The good one before it stays, for a good one that is damaged, or rejected
-// later. Nothing allocates, except for what a verifier does.
+// bundle is used: after three loads, each of which may have ended in a crash, the good one is loaded again,
+// and the other is not installed again. The good one before it stays, for a good one that is damaged, or
+// rejected later. Nothing allocates, except for what a verifier does.
 //
 // There are two slots and a state, each a file. A file is replaced as a whole: it is written beside the old
 // one, brought to the disk, and renamed. So a cut of power at any byte leaves the old one or the new one. Of
@@ -105,8 +105,8 @@ class BundleStore {
   BundleStore& operator=(const BundleStore&) = delete;
 
   // Puts a bundle on trial, in place of another one on trial. OldRevision: a higher one was installed before.
-  // RolledBack: this one failed before. Ok also if it is there already. If something fails, the store is as it was,
-  // at most without the bundle that was on trial.
+  // RolledBack: this one failed before. Ok also if it is there already. If something fails, the store is as it
+  // was, at most without the bundle that was on trial.
   Status install(const void* data, size_t size, const Demands& demands) {
     Bundle bundle;
     const Status opened = bundle.open(data, size, demands);
@@ -135,10 +135,10 @@ class BundleStore {
     return write(state) ? Status::Ok : Status::StoreFailed;
   }
 
-  // Reads the bundle on trial, or the good one, and opens it. The buffer must stay as it is while the bundle is
-  // used. Unless the result is Ok, the bundle stays as it was. NoBundle: the store is empty; use the bundle that
-  // the application was built with. Damaged: its state is damaged, and so it counts as empty; `install` starts
-  // anew. TooSmall: the buffer; see `size`.
+  // Reads the bundle on trial, or the good one, and opens it. The buffer must stay as it is while the bundle
+  // is used. Unless the result is Ok, the bundle stays as it was. NoBundle: the store is empty; use the bundle
+  // that the application was built with. Damaged: its state is damaged, and so it counts as empty; `install`
+  // starts anew. TooSmall: the buffer; see `size`.
   Status load(void* buffer, size_t capacity, const Demands& demands, Bundle* bundle) {
     loaded_ = 0;
     const Lock lock(&files_);

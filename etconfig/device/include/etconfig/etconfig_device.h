@@ -144,8 +144,8 @@ int etconfig_device_store_install(const char* directory, const void* data, size_
                                   const etconfig_device_demands* demands);
 /* The bytes that `load` needs; 0 if the store is empty. */
 size_t etconfig_device_store_size(const char* directory);
-/* Reads the bundle on trial, or the good one, into a buffer, and opens it as `open_checked` does. Call it once
-   at each start: it counts the loads of a trial. */
+/* Reads the bundle on trial, or the good one, into a buffer, and opens it as `open_checked` does. Call it
+   once at each start: it counts the loads of a trial. */
 int etconfig_device_store_load(etconfig_device* device, const char* directory, void* buffer, size_t capacity,
                                const etconfig_device_demands* demands);
 /* Makes the bundle that the object loaded the good one. STALE: it loaded none, or another one was
