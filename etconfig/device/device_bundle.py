@@ -16,7 +16,6 @@ from etconfig.device.bundle.bundle_signature import (
     check_signature,
     is_signed,
     read_private_key,
-    read_public_key,
     without_signature,
 )
 from etconfig.device.bundle.bundle_writer import write_tables
@@ -152,7 +151,7 @@ class DeviceBundle:
             SavedResultError: the bundle is not signed, or not with this key; or the file has no such key.
             TypeError: `public_key` is not a path.
         """
-        check_signature(self.to_bytes(), read_public_key(as_path("public_key", public_key)))
+        check_signature(self.to_bytes(), as_path("public_key", public_key))
 
     def save(self, path: AnyPath, *, force: bool = False) -> None:
         """Write the bundle to a file, whole or not at all.

@@ -11,7 +11,7 @@ import stat
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from etconfig.base.packages import how_to_install
 from etconfig.base.parameters import home_help
@@ -22,22 +22,24 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 MARK: Final = b"ETCBSIG1"
-"""The bytes before the signature."""
-
 SIGNATURE_BYTES: Final = 64
-TRAILER_BYTES: Final = len(MARK) + SIGNATURE_BYTES
+_TRAILER_BYTES = len(MARK) + SIGNATURE_BYTES
 _MAX_KEY_BYTES = 1 << 16
 _OTHERS = stat.S_IROTH | stat.S_IWOTH
+_HELP = {
+    "private": "make one: `openssl genpkey -algorithm ed25519 -out key.pem`",
+    "public": "write it: `openssl pkey -in key.pem -pubout -out public.pem`",
+}
 
 
 def is_signed(data: bytes) -> bool:
     """Return True if a file ends with a signature, whoever made it."""
-    return data[-TRAILER_BYTES:-SIGNATURE_BYTES] == MARK
+    return data[-_TRAILER_BYTES:-SIGNATURE_BYTES] == MARK
 
 
 def without_signature(data: bytes) -> bytes:
     """Return a file without its signature, if it has one."""
-    return data[:-TRAILER_BYTES] if is_signed(data) else data
+    return data[:-_TRAILER_BYTES] if is_signed(data) else data
 
 
 def read_private_key(path: Path) -> Ed25519PrivateKey:
@@ -47,55 +49,18 @@ def read_private_key(path: Path) -> Ed25519PrivateKey:
         MissingPackageError: the extra `sign` is not installed.
         SavedResultError: the file cannot be read, has another key, or is open to every user.
     """
-    _check_extra()
-    from cryptography.exceptions import UnsupportedAlgorithm
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-    from cryptography.hazmat.primitives.serialization import load_pem_private_key
-
-    text, mode = _read_key(path)
-    key: object = None
-    try:
-        key = load_pem_private_key(text, password=None)
-        problem = "it has a key of another kind"
-    except TypeError:
-        problem = "it is encrypted"
-    except (ValueError, UnsupportedAlgorithm):
-        problem = "it is something else"
-    if not isinstance(key, Ed25519PrivateKey):
-        message = f"{path}: expected a private Ed25519 key in PEM, without passphrase; {problem}"
-        raise _failure(message, path, "make one: `openssl genpkey -algorithm ed25519 -out key.pem`")
-    if sys.platform != "win32" and stat.S_ISREG(mode) and mode & _OTHERS:
-        raise _failure(f"{path}: every user can read or write this private key", path, f"`chmod o= {path}`")
+    key: Ed25519PrivateKey = _read_key(path, "private")
     return key
 
 
-def read_public_key(path: Path) -> Ed25519PublicKey:
-    """Read the key that verifies.
-
-    Raises:
-        MissingPackageError: the extra `sign` is not installed.
-        SavedResultError: the file cannot be read, or has another key.
-    """
-    _check_extra()
-    from cryptography.exceptions import UnsupportedAlgorithm
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-    from cryptography.hazmat.primitives.serialization import load_pem_public_key
-
-    text, _ = _read_key(path)
-    with suppress(ValueError, UnsupportedAlgorithm):
-        key = load_pem_public_key(text)
-        if isinstance(key, Ed25519PublicKey):
-            return key
-    message = f"{path}: expected a public Ed25519 key in PEM"
-    raise _failure(message, path, "write it: `openssl pkey -in key.pem -pubout -out public.pem`")
-
-
-def check_signature(data: bytes, key: Ed25519PublicKey) -> None:
+def check_signature(data: bytes, public_key: Path) -> None:
     """Check that the holder of a key signed a file, as it is.
 
     Raises:
-        SavedResultError: nobody or somebody else signed it, or it was changed.
+        MissingPackageError: the extra `sign` is not installed.
+        SavedResultError: nobody or somebody else signed it, it was changed, or the key cannot be read.
     """
+    key: Ed25519PublicKey = _read_key(public_key, "public")
     from cryptography.exceptions import InvalidSignature
 
     if not is_signed(data):
@@ -107,22 +72,31 @@ def check_signature(data: bytes, key: Ed25519PublicKey) -> None:
         raise _failure(message, None, "do not use it; pack and sign it again if it is yours") from None
 
 
-def _check_extra() -> None:
+def _read_key(path: Path, half: str) -> Any:
+    """Return a private or public key in PEM, which may come through a pipe."""
     try:
-        import cryptography  # noqa: F401  (only whether it is there)
+        from cryptography.exceptions import UnsupportedAlgorithm
+        from cryptography.hazmat.primitives.asymmetric import ed25519
+        from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_pem_public_key
     except ImportError as error:
         install = how_to_install("'etconfig[sign]'")
         raise MissingPackageError(purpose="a signature", package="cryptography", help=install) from error
-
-
-def _read_key(path: Path) -> tuple[bytes, int]:
-    """Return the bytes of a file with a key, which may be a pipe, and its mode."""
     try:
         with path.open("rb") as file:
-            return file.read(_MAX_KEY_BYTES), os.fstat(file.fileno()).st_mode
+            text, mode = file.read(_MAX_KEY_BYTES), os.fstat(file.fileno()).st_mode
     except (OSError, ValueError) as error:  # a path with a null character is a ValueError
         reason = getattr(error, "strerror", None) or error
         raise _failure(f"cannot read {path}: {reason}", path, home_help(path), "unreadable-file") from error
+    key: object = None
+    with suppress(TypeError, ValueError, UnsupportedAlgorithm):  # it is encrypted, something else, too new
+        key = load_pem_private_key(text, None) if half == "private" else load_pem_public_key(text)
+    if not isinstance(key, ed25519.Ed25519PrivateKey if half == "private" else ed25519.Ed25519PublicKey):
+        plain = ", without passphrase" if half == "private" else ""
+        raise _failure(f"{path}: expected a {half} Ed25519 key in PEM{plain}", path, _HELP[half])
+    is_open = sys.platform != "win32" and stat.S_ISREG(mode) and mode & _OTHERS
+    if half == "private" and is_open:
+        raise _failure(f"{path}: every user can read or write this private key", path, f"`chmod o= {path}`")
+    return key
 
 
 def _failure(

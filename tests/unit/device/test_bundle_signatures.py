@@ -196,21 +196,21 @@ class TestKeys:
     """A key that is not one is refused with a name, the expectation and a help."""
 
     @pytest.mark.parametrize(
-        ("content", "seen"),
+        "content",
         [
-            (pem(RSA), "it has a key of another kind"),
-            (pem(EC), "it has a key of another kind"),
-            (pem(KEY, b"secret"), "it is encrypted"),
-            (public_pem(KEY), "it is something else"),
-            (b"", "it is something else"),
-            (b"\0" * 70_000, "it is something else"),
-            (pem(KEY)[:60], "it is something else"),
-            (pem(KEY).replace(b"MC4", b"MC5"), "it is something else"),
+            pem(RSA),
+            pem(EC),
+            pem(KEY, b"secret"),
+            public_pem(KEY),
+            b"",
+            b"\0" * 70_000,
+            pem(KEY)[:60],
+            pem(KEY).replace(b"MC4", b"MC5"),
         ],
     )
-    def test_a_private_key(self, content: bytes, seen: str, tmp_path: Path) -> None:
+    def test_a_private_key(self, content: bytes, tmp_path: Path) -> None:
         path = written(tmp_path / "key.pem", content)
-        expected = f"{path}: expected a private Ed25519 key in PEM, without passphrase; {seen}"
+        expected = f"{path}: expected a private Ed25519 key in PEM, without passphrase"
         with pytest.raises(SavedResultError, match=re.escape(expected)) as error:
             bundle().signed(path)
         (problem,) = error.value.diagnostics
@@ -269,7 +269,7 @@ class TestKeys:
         self, key: Path, public: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         signed = bundle().signed(key)
-        monkeypatch.setitem(sys.modules, "cryptography", None)
+        monkeypatch.setitem(sys.modules, "cryptography.exceptions", None)
         for call in (lambda: bundle().signed(key), lambda: signed.check_signature(public)):
             with pytest.raises(MissingPackageError, match="needs the package cryptography") as error:
                 call()

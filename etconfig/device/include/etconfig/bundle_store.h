@@ -105,8 +105,8 @@ class BundleStore {
   BundleStore& operator=(const BundleStore&) = delete;
 
   // Puts a bundle on trial, in place of another one on trial. OldRevision: a higher one was installed before.
-  // RolledBack: this one failed before. Ok also if it is there already. If something fails, the store is as it
-  // was, at most without the bundle that was on trial.
+  // RolledBack: this one failed before. Ok also if it is there already. If something fails, the store is as
+  // it was, at most without the bundle that was on trial.
   Status install(const void* data, size_t size, const Demands& demands) {
     Bundle bundle;
     const Status opened = bundle.open(data, size, demands);
@@ -136,7 +136,7 @@ class BundleStore {
   }
 
   // Reads the bundle on trial, or the good one, and opens it. The buffer must stay as it is while the bundle
-  // is used. Unless the result is Ok, the bundle stays as it was. NoBundle: the store is empty; use the bundle
+  // is used. Unless the result is Ok, the bundle stays as it was. NoBundle: the store is empty; use the one
   // that the application was built with. Damaged: its state is damaged, and so it counts as empty; `install`
   // starts anew. TooSmall: the buffer; see `size`.
   Status load(void* buffer, size_t capacity, const Demands& demands, Bundle* bundle) {
