@@ -13,6 +13,7 @@ from bundle_tables import resolved_tables, small_tables
 from mutations import MUTATIONS
 
 from etconfig.device.bundle.bundle_reader import read_tables
+from etconfig.device.bundle.bundle_signature import MARK
 from etconfig.device.bundle.bundle_writer import write_tables
 from etconfig.device.bundle.row_fields import NONE
 from etconfig.device.bundle.step_counter import counted
@@ -94,6 +95,8 @@ def damaged_bundles(count: int, seed: int = 7) -> Iterator[bytes]:
                 data = bytearray(write_tables(tables))
             except struct.error:
                 continue  # the number does not fit its field
+        if rng.random() < 0.1:  # no reader looks behind the mark
+            data = data[: rng.choice((len(data), len(data) - 72, len(data) - 8))] + MARK + data[-64:]
         count -= 1
         yield bytes(data)
 
