@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 import time
 from datetime import datetime, timezone
 from pathlib import Path
@@ -67,6 +68,12 @@ class TestBundleStore:
         run_device_program(store, "files", str(tmp_path / "store"), *bundles(tmp_path)[:2])
         assert (tmp_path / "store").stat().st_mode & 0o777 == 0o700
         assert (tmp_path / "store" / "state").stat().st_mode & 0o777 == 0o600
+
+    @pytest.mark.skipif(sys.platform != "linux", reason="the linker of GNU replaces the calls")
+    def test_a_file_is_on_the_disk_before_its_name_is(self, tmp_path: Path) -> None:
+        flags = ("-DETCONFIG_TEST_CALLS", "-Wl,--wrap=fsync,--wrap=renameat")
+        program = compile_device_program("bundle_store.cpp", tmp_path / "program", "-O0", *flags)
+        run_device_program(program, "calls", str(tmp_path / "store"), *bundles(tmp_path)[:2])
 
     def test_a_process_that_is_killed_leaves_a_bundle(self, store: Path, tmp_path: Path) -> None:
         """Two processes use one directory at the same time, until both are killed."""

@@ -3,7 +3,9 @@
 //   bundle_store cuts A B C     every step of a story is cut at every byte, on a simulated disk
 //   bundle_store damage A B     50,000 damaged stores
 //   bundle_store rules A B C    the rules of trials, revisions and demands
-//   bundle_store files DIR A B  the same story on real files, with failing system calls
+//   bundle_store files DIR A B  on real files, with a disk that is full after each byte
+//   bundle_store calls DIR A B  the order of system calls, and each of them failing; linked with
+//                               -Wl,--wrap=fsync,--wrap=renameat
 //   bundle_store loop DIR A B   installs A and B in turn until it is killed; `check DIR A B` looks at the result
 //
 // A, B and C are files with bundles of revisions 1, 2 and 3.
@@ -380,6 +382,39 @@ void files(const char* directory, const std::string& a, const std::string& b) {
   CHECK(start(&store, &status).empty() && status == Status::StoreFailed);
 }
 
+#ifdef ETCONFIG_TEST_CALLS
+std::string calls;      // f: fsync, r: renameat
+int failing_call = -1;  // which of them fails
+
+bool fails(char call) {
+  calls += call;
+  const bool is_failing = failing_call >= 0 && calls.size() == static_cast<size_t>(failing_call) + 1;
+  if (is_failing) errno = EIO;
+  return is_failing;
+}
+
+void check_calls(const char* directory, const std::string& a, const std::string& b) {
+  FileStore store(directory);
+  CHECK(store.install(a.data(), a.size(), Demands()) == Status::Ok);
+  CHECK(start(&store) == a && store.confirm() == Status::Ok);
+  calls.clear();
+  CHECK(store.install(b.data(), b.size(), Demands()) == Status::Ok);
+  CHECK(calls == "frffrf");  // the slot and the state: bytes, name, directory
+  CHECK(start(&store) == b && store.reject() == Status::Ok);
+  for (int call = 0; call < 6; ++call) {
+    place = "call " + std::to_string(call);
+    std::string other = b;  // B was rejected: this one is signed by nobody, which changes its bytes
+    other += "ETCBSIG1" + std::string(kSignatureBytes, static_cast<char>('0' + call));
+    calls.clear();
+    failing_call = call;
+    CHECK(store.install(other.data(), other.size(), Demands()) == Status::StoreFailed);
+    failing_call = -1;
+    const std::string got = start(&store);
+    CHECK(got == a || (call == 5 && got == other));  // the last one comes after the rename of the state
+  }
+}
+#endif
+
 [[noreturn]] void loop(const char* directory, const std::string& a, const std::string& b) {
   for (int i = 0;; ++i) {
     FileStore store(directory);
@@ -401,15 +436,29 @@ void check(const char* directory, const std::string& a, const std::string& b) {
 
 }  // namespace
 
+#ifdef ETCONFIG_TEST_CALLS
+extern "C" {
+int __real_fsync(int file);
+int __real_renameat(int from, const char* name, int to, const char* renamed);
+int __wrap_fsync(int file) { return fails('f') ? -1 : __real_fsync(file); }
+int __wrap_renameat(int from, const char* name, int to, const char* renamed) {
+  return fails('r') ? -1 : __real_renameat(from, name, to, renamed);
+}
+}
+#endif
+
 int main(int count, char** words) {
   const std::string command = count > 1 ? words[1] : "";
   std::vector<std::string> bundles;
-  const bool has_directory = command == "files" || command == "loop" || command == "check";
+  const bool has_directory = command == "files" || command == "calls" || command == "loop" || command == "check";
   for (int i = has_directory ? 3 : 2; i < count; ++i) bundles.push_back(read_file(words[i]));
   if (command == "cuts") cuts(bundles.at(0), bundles.at(1), bundles.at(2));
   if (command == "damage") damage(bundles.at(0), bundles.at(1));
   if (command == "rules") rules(bundles.at(0), bundles.at(1), bundles.at(2));
   if (command == "files") files(words[2], bundles.at(0), bundles.at(1));
+#ifdef ETCONFIG_TEST_CALLS
+  if (command == "calls") check_calls(words[2], bundles.at(0), bundles.at(1));
+#endif
   if (command == "loop") loop(words[2], bundles.at(0), bundles.at(1));
   if (command == "check") check(words[2], bundles.at(0), bundles.at(1));
   return 0;

@@ -105,8 +105,8 @@ class BundleStore {
   BundleStore& operator=(const BundleStore&) = delete;
 
   // Puts a bundle on trial, in place of another one on trial. OldRevision: a higher one was installed before.
-  // RolledBack: this one failed before. Ok also if it is there already. If something fails, the store is as
-  // it was, at most without the bundle that was on trial.
+  // RolledBack: this one failed before. Ok also if it is there already. StoreFailed: it may be there or not,
+  // and the bundle on trial may be gone; the good one stays.
   Status install(const void* data, size_t size, const Demands& demands) {
     Bundle bundle;
     const Status opened = bundle.open(data, size, demands);
