@@ -64,6 +64,9 @@ class TestBundleStore:
     def test_trials_revisions_and_demands(self, store: Path, tmp_path: Path) -> None:
         run_device_program(store, "rules", *bundles(tmp_path))
 
+    def test_random_steps_follow_the_rules_of_the_header(self, store: Path, tmp_path: Path) -> None:
+        run_device_program(store, "model", *bundles(tmp_path))
+
     def test_a_full_disk_leaves_the_old_bundle(self, store: Path, tmp_path: Path) -> None:
         run_device_program(store, "files", str(tmp_path / "store"), *bundles(tmp_path)[:2])
         assert (tmp_path / "store").stat().st_mode & 0o777 == 0o700

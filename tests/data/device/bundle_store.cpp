@@ -3,6 +3,7 @@
 //   bundle_store cuts A B C     every step of a story is cut at every byte, on a simulated disk
 //   bundle_store damage A B     50,000 damaged stores
 //   bundle_store rules A B C    the rules of trials, revisions and demands
+//   bundle_store model A B C    20,000 random steps, compared with the rules as the header states them
 //   bundle_store files DIR A B  on real files, with a disk that is full after each byte
 //   bundle_store calls DIR A B  the order of system calls, and each of them failing; linked with
 //                               -Wl,--wrap=fsync,--wrap=renameat
@@ -347,6 +348,101 @@ void rules(const std::string& a, const std::string& b, const std::string& c) {
   CHECK(last.reject() == Status::Ok && start(&last) == a);
 }
 
+// The rules of bundle_store.h, with names of bundles instead of slots.
+struct Model {
+  std::string good, former, trial, failed, loaded;
+  int loads = 0;
+  uint64_t highest = 0;
+  bool is_new = true;  // nothing was ever installed
+
+  Status install(const std::string& bundle, uint64_t revision) {
+    if (bundle == failed) return Status::RolledBack;
+    if (bundle == trial || bundle == good) return Status::Ok;
+    if (revision < highest) return Status::OldRevision;
+    is_new = false;
+    former.clear();  // its place is needed
+    trial = bundle;
+    loads = 0;
+    highest = revision;
+    return Status::Ok;
+  }
+  std::string load() {
+    loaded.clear();
+    if (!trial.empty() && loads == 3) {
+      failed = trial;
+      trial.clear();
+    }
+    if (!trial.empty()) {
+      ++loads;
+      return loaded = trial;
+    }
+    return loaded = good;
+  }
+  Status confirm() {
+    if (is_new) return Status::NoBundle;
+    if (loaded.empty() || (loaded != trial && loaded != good)) return Status::Stale;
+    if (loaded == good) return Status::Ok;
+    former = good;
+    good = trial;
+    trial.clear();
+    loads = 0;
+    return Status::Ok;
+  }
+  Status reject() {
+    if (is_new) return Status::NoBundle;
+    if (loaded.empty() || (loaded != trial && loaded != good)) return Status::Stale;
+    failed = loaded;
+    if (loaded == trial) {
+      trial.clear();
+    } else {
+      good = former;
+      former.clear();
+    }
+    return Status::Ok;
+  }
+};
+
+void compare(const std::vector<std::string>& given) {
+  std::vector<std::pair<std::string, uint64_t>> bundles;
+  for (size_t i = 0; i < given.size(); ++i) {
+    for (const char variant : {'a', 'b'}) {  // two of each revision, with signatures of nobody
+      bundles.emplace_back(given[i] + "ETCBSIG1" + std::string(kSignatureBytes, variant), i + 1);
+    }
+  }
+  std::mt19937 random(3);
+  int steps[4] = {};
+  for (int walk = 0; walk < 1000; ++walk) {
+    Disk empty;
+    disk = &empty;
+    DiskStore store;
+    Model model;
+    place.clear();
+    for (int i = 0; i < 20; ++i) {
+      const auto step = random() % 8;
+      if (step < 2) {
+        // mostly the next revisions, since others are refused
+        const auto& [bundle, revision] = bundles[(random() % 3 + static_cast<size_t>(i) / 5) % bundles.size()];
+        place += " install " + std::to_string(revision) + bundle.back();
+        CHECK(install(&store, bundle) == model.install(bundle, revision));
+        ++steps[0];
+      } else if (step < 6) {
+        place += " load";
+        CHECK(start(&store) == model.load());
+        ++steps[1];
+      } else if (step == 6) {
+        place += " confirm";
+        CHECK(store.confirm() == model.confirm());
+        ++steps[2];
+      } else {
+        place += " reject";
+        CHECK(store.reject() == model.reject());
+        ++steps[3];
+      }
+    }
+  }
+  for (const int count : steps) CHECK(count > 2000);
+}
+
 // --- real files ---
 
 using FileStore = BundleStore<PosixFiles>;
@@ -455,6 +551,7 @@ int main(int count, char** words) {
   if (command == "cuts") cuts(bundles.at(0), bundles.at(1), bundles.at(2));
   if (command == "damage") damage(bundles.at(0), bundles.at(1));
   if (command == "rules") rules(bundles.at(0), bundles.at(1), bundles.at(2));
+  if (command == "model") compare(bundles);
   if (command == "files") files(words[2], bundles.at(0), bundles.at(1));
 #ifdef ETCONFIG_TEST_CALLS
   if (command == "calls") check_calls(words[2], bundles.at(0), bundles.at(1));
