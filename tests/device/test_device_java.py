@@ -21,7 +21,6 @@ from reader_commands import write_commands
 import etconfig
 from etconfig.cli.startup.command_group import run as run_etconfig
 from etconfig.device import device_include_dir
-from etconfig.device.bundle.bundle_signature import check_signature
 from etconfig.device.bundle.bundle_writer import write_tables
 from etconfig.device.device_bundle import DeviceBundle
 from etconfig.errors import EtconfigError
@@ -254,8 +253,8 @@ class TestJava:
 def said(built: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The answers of UseDelivery, for bundles of revisions 1 and 2, the latter until a second of 1970."""
     pytest.importorskip("cryptography", reason="the extra [sign] is not installed")
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
-    from cryptography.hazmat.primitives.serialization import load_der_public_key
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_der_public_key
 
     place = tmp_path_factory.mktemp("delivery")
     keys = [Ed25519PrivateKey.generate() for _ in range(2)]
@@ -271,8 +270,9 @@ def said(built: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str
     lines = run(*java).splitlines()
     assert not [line for line in lines if line.startswith("WARNING")]
     key = load_der_public_key((place / "java.der").read_bytes())
-    assert isinstance(key, Ed25519PublicKey)
-    check_signature((place / "java.etbundle").read_bytes(), key)
+    pem = key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    (place / "java.pem").write_bytes(pem)
+    etconfig.load_bundle(place / "java.etbundle").check_signature(place / "java.pem")
     return dict(line.split("\t", 1) for line in lines)
 
 
