@@ -1,6 +1,6 @@
 #!/bin/sh
 # Install what `make test-device` uses, where apt-get and npm may, and name it elsewhere: clang, the cross compilers, the
-# emulators and Java; and Kotlin in build/kotlin. There is no Debian package of Swift: its tests are skipped without it.
+# emulators, Java, OpenSSL and libsodium; and Kotlin in build/kotlin. There is no Debian package of Swift: its tests are skipped without it.
 missing=
 need() {
   command -v "$1" >/dev/null || missing="$missing $2"
@@ -11,6 +11,8 @@ need arm-linux-gnueabihf-g++ g++-arm-linux-gnueabihf
 need qemu-aarch64 qemu-user
 need qemu-arm qemu-user
 need javac default-jdk-headless
+[ -e /usr/include/openssl/evp.h ] || missing="$missing libssl-dev"
+[ -e /usr/include/sodium.h ] || missing="$missing libsodium-dev"
 if ! command -v kotlinc >/dev/null && [ ! -x build/kotlin/node_modules/kotlin-compiler/bin/kotlinc ]; then
   npm install --silent --no-audit --no-fund --ignore-scripts --prefix build/kotlin kotlin-compiler@2.4.20 ||
     echo "left out: kotlinc, which npm has as kotlin-compiler" >&2

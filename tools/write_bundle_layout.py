@@ -22,6 +22,8 @@ HEADER = Path(__file__).parents[1] / "etconfig/device/include/etconfig/device/la
 
 CONSTANTS = (
     ("kVersion", tables.BUNDLE_VERSION, ""),
+    ("kMaxRevision", tables.MAX_REVISION, ""),
+    ("kMaxNotAfter", tables.MAX_NOT_AFTER, "in seconds since 1970"),
     ("kNone", row_fields.NONE, "the index of nothing"),
     ("kMaxBytes", tables.MAX_BYTES, "of a bundle"),
     ("kMaxDepth", tables.MAX_DEPTH, "of arrays and tables"),
@@ -157,6 +159,8 @@ def shown(number: int) -> str:
     """Return a number as one writes it: large powers of two as such."""
     if number == row_fields.NONE:
         return f"0x{number:X}"
+    if number >= 1 << 32:
+        return f"{number}ull"
     power = number.bit_length() - 1
     return f"1u << {power}" if number == 1 << power > 1 << 14 else str(number)
 
@@ -291,13 +295,14 @@ def table_fields() -> Iterator[tuple[int, str, str, str]]:
                 name.replace("items", "vector"),
             )
         else:
-            cpp = {str: "std::string_view", int: "uint32_t", bool: "bool"}[type_]
+            cpp = {str: "std::string_view", int: "uint32_t", tables.Long: "uint64_t", bool: "bool"}[type_]
             yield slot, name, cpp, "string" if type_ is str else "scalar"
 
 
 def header() -> str:
     fields = [*table_fields()]
-    defaults = {"named_profile": " = kNone", "project_fact_count": " = 0", "require_match": " = false"}
+    initial = {"uint32_t": " = 0", "uint64_t": " = 0", "bool": " = false"}
+    defaults = {name: initial.get(type_, "") for _, name, type_, _ in fields} | {"named_profile": " = kNone"}
     scalars = [
         f"  t->{name} = reader.template scalar<{'uint8_t' if type_ == 'bool' else type_}>({slot})"
         f"{' != 0' if type_ == 'bool' else ''};\n"
@@ -307,7 +312,8 @@ def header() -> str:
     parts = {
         "PUBLIC": "".join(enumeration(*each) for each in PUBLIC.items()),
         "CONSTANTS": "".join(
-            f"constexpr uint32_t {name} = {shown(number)};{f'  // {about}' if about else ''}\n"
+            f"constexpr uint{32 if number < 1 << 32 else 64}_t {name} = {shown(number)};"
+            f"{f'  // {about}' if about else ''}\n"
             for name, number, about in CONSTANTS
         ),
         "ENUMERATIONS": "".join(enumeration(*each) for each in ENUMERATIONS.items()),

@@ -25,15 +25,22 @@ from etconfig.device.bundle.tables import (
 from etconfig.device.deciding.configuration_reader import packed_configuration
 from etconfig.device.deciding.decision import hand_set_facts, hidden_facts
 from etconfig.device.deciding.evaluation import stored_value
+from etconfig.device.device_bundle import DeviceBundle
 from etconfig.facts.registry import HIDDEN_VALUE
 
 
 def describe_bundle(tables: BundleTables) -> dict[str, Any]:
     """Return the content of a bundle as plain data: the output of `etconfig inspect --json`."""
+    bundle = DeviceBundle(tables)
     named = None if tables.named_profile == NONE else tables.texts[tables.profiles[tables.named_profile].name]
     return {
         "producer": tables.producer,
-        "fingerprint": tables.fingerprint,
+        "id": bundle.id,
+        "fingerprint": bundle.fingerprint,
+        "sources": bundle.sources,
+        "revision": bundle.revision,
+        "not_after": None if bundle.not_after is None else bundle.not_after.isoformat(),
+        "least_reader": tables.least_reader,
         "named_profile": named,
         "require_match": tables.require_match,
         "facts": [_fact(tables, number) for number in range(len(tables.facts))],

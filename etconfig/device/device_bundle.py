@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
 from types import NoneType
 
 from etconfig.base.parameters import AnyPath, as_path, check_type, home_help
 from etconfig.base.written_files import FilesOfRun
 from etconfig.device.bundle.bundle_reader import read_tables
+from etconfig.device.bundle.bundle_signature import (
+    MARK,
+    SIGNATURE_BYTES,
+    check_signature,
+    is_signed,
+    read_private_key,
+    without_signature,
+)
 from etconfig.device.bundle.bundle_writer import write_tables
 from etconfig.device.bundle.row_fields import NONE
 from etconfig.device.bundle.step_counter import is_short_fact
@@ -17,8 +27,10 @@ from etconfig.device.bundle.tables import (
     MAX_FACT_ITEMS,
     MAX_FACT_LIST_BYTES,
     MAX_FACT_TEXT_BYTES,
+    MAX_REVISION,
     PROVIDERS,
     BundleTables,
+    Long,
     ProfileRow,
 )
 from etconfig.device.deciding.bundle_fingerprints import wrong_fingerprints
@@ -32,6 +44,7 @@ from etconfig.errors import FactError, OptionError, ProfileError, SavedResultErr
 from etconfig.facts.sheet import FactSheet
 from etconfig.report.model import count_text
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _SHEET = "a FactSheet, as etconfig.load_fact_sheet reads it"
 
 
@@ -45,10 +58,12 @@ class DeviceBundle:
 
     Args:
         tables: Its content.
+        data: The bytes of its file, if it has one already.
     """
 
-    def __init__(self, tables: BundleTables) -> None:
+    def __init__(self, tables: BundleTables, data: bytes | None = None) -> None:
         self.tables = tables
+        self._data = data
 
     @classmethod
     def from_bytes(cls, data: bytes, name: str = "bundle.etbundle") -> DeviceBundle:
@@ -62,7 +77,7 @@ class DeviceBundle:
             SavedResultError: they are damaged or something else; the message says what is wrong.
         """
         try:
-            return cls(read_tables(data))
+            return cls(read_tables(data), data)
         except ValueError as error:
             message = f"{name} is not a device bundle: {error}"
             help = "write it with `etconfig pack`"
@@ -72,8 +87,71 @@ class DeviceBundle:
             raise _failure("invalid-bundle", message, name, help) from error
 
     def to_bytes(self) -> bytes:
-        """Return the bytes of the file; equal bundles have equal bytes."""
-        return write_tables(self.tables)
+        """Return the bytes of the file, with the signature; equal bundles have equal bytes."""
+        return write_tables(self.tables) if self._data is None else self._data
+
+    def released(self, *, revision: int | None = None, not_after: datetime | None = None) -> DeviceBundle:
+        """Return the same content as a release, not signed.
+
+        Args:
+            revision: Its number, 1 or more; devices can refuse a lower one than they had.
+            not_after: The time until which it is valid, with a time zone; fractions of its last second count.
+
+        Raises:
+            TypeError: an argument is of a wrong type.
+            ValueError: an argument is out of bounds, or the time has no zone.
+        """
+        check_type("revision", revision, (int, NoneType), "a number from 1 on")
+        check_type("not_after", not_after, (datetime, NoneType), "a datetime with a time zone")
+        if isinstance(revision, bool) or not 1 <= (1 if revision is None else revision) <= MAX_REVISION:
+            raise ValueError(f"revision: expected a number from 1 to {MAX_REVISION}, given {revision}")
+        if not_after is not None and not_after.utcoffset() is None:
+            raise ValueError("not_after: expected a time with a time zone, given one without")
+        seconds = 0 if not_after is None else (not_after - _EPOCH) // timedelta(seconds=1)
+        if not_after is not None and seconds < 1:
+            raise ValueError(f"not_after: expected a time after 1970, given {not_after}")
+        return DeviceBundle(replace(self.tables, revision=Long(revision or 0), not_after=Long(seconds)))
+
+    def signed(self, key: AnyPath | Callable[[bytes], bytes]) -> DeviceBundle:
+        """Return the bundle with an Ed25519 signature of every byte, in place of one that it may have.
+
+        Args:
+            key: A PEM file (PKCS#8) with the private key, or a function that returns the 64 bytes of the
+                signature of what it is given, as of a service that keeps the key.
+
+        Raises:
+            MissingPackageError: there is a file, and the extra `sign` is not installed.
+            SavedResultError: the file has no such key, every user can read it, or the bundle grows too large.
+            TypeError: `key` is neither a path nor a function.
+            ValueError: the function returned no 64 bytes.
+        """
+        sign = key if callable(key) else read_private_key(as_path("key", key)).sign
+        content = without_signature(self.to_bytes()) + MARK
+        if len(content) + SIGNATURE_BYTES > MAX_BYTES:
+            message = f"with its signature, the bundle is larger than {MAX_BYTES >> 20} MiB"
+            raise _failure("invalid-signature", message, None, "pack fewer profiles into it")
+        signature = sign(content)
+        if len(signature) != SIGNATURE_BYTES:
+            raise ValueError(f"key: expected {SIGNATURE_BYTES} bytes from it, given {len(signature)}")
+        return DeviceBundle(self.tables, content + signature)
+
+    @property
+    def is_signed(self) -> bool:
+        """True if it has a signature, which may be anybody's: see `check_signature`."""
+        return is_signed(self.to_bytes())
+
+    def check_signature(self, public_key: AnyPath) -> None:
+        """Check that the holder of a key signed the bundle, as it is.
+
+        Args:
+            public_key: A PEM file with the public Ed25519 key.
+
+        Raises:
+            MissingPackageError: the extra `sign` is not installed.
+            SavedResultError: the bundle is not signed, or not with this key; or the file has no such key.
+            TypeError: `public_key` is not a path.
+        """
+        check_signature(self.to_bytes(), as_path("public_key", public_key))
 
     def save(self, path: AnyPath, *, force: bool = False) -> None:
         """Write the bundle to a file, whole or not at all.
@@ -98,8 +176,29 @@ class DeviceBundle:
 
     @property
     def fingerprint(self) -> str:
-        """The SHA-256 of its content."""
+        """The SHA-256 of everything that decides: equal for bundles that decide alike."""
         return self.tables.fingerprint
+
+    @property
+    def id(self) -> str:
+        """The first 16 digits of its fingerprint, for reports."""
+        return self.fingerprint[:16]
+
+    @property
+    def sources(self) -> str | None:
+        """The SHA-256 of the files that it was packed from, if they are known."""
+        return self.tables.sources or None
+
+    @property
+    def revision(self) -> int | None:
+        """The number of this release, which grows, if it has one."""
+        return self.tables.revision or None
+
+    @property
+    def not_after(self) -> datetime | None:
+        """The last second in which it is valid, in UTC; None if it does not expire."""
+        seconds = self.tables.not_after
+        return _EPOCH + timedelta(seconds=seconds) if seconds else None
 
     @property
     def profile_names(self) -> tuple[str, ...]:
@@ -229,6 +328,8 @@ class DeviceBundle:
             problems = tuple(Diagnostic(code=each.code, message=each.message) for each in decision.failures)
             raise OptionError(diagnostics=problems)
         return BundleResolution(
+            bundle=self.id,
+            revision=self.revision,
             profile=profile,
             selection=selection,
             slots=decision.complete,
@@ -314,8 +415,9 @@ def load_bundle(path: AnyPath) -> DeviceBundle:
     return DeviceBundle.from_bytes(data, str(path))
 
 
-def _failure(code: str, message: str, file: str, help: str | None) -> SavedResultError:
-    problem = Diagnostic(code=code, message=message, spans=(Span(file=file),), help=help)
+def _failure(code: str, message: str, file: str | None, help: str | None) -> SavedResultError:
+    spans = () if file is None else (Span(file=file),)
+    problem = Diagnostic(code=code, message=message, spans=spans, help=help)
     return SavedResultError(diagnostics=(problem,))
 
 

@@ -6,10 +6,15 @@
 
 #include <etconfig/etconfig_device.h>
 
+#include <etconfig/bundle_store.h>
 #include <etconfig/device.h>
 #include <etconfig/facts.h>
 #include <etconfig/facts_json.h>
 #include <etconfig/usage.h>
+
+#ifndef _WIN32
+#include <etconfig/posix_files.h>
+#endif
 
 #include <new>
 
@@ -38,6 +43,8 @@ struct etconfig_device {
   bool is_resolved = false;
   bool is_model_asked = false;
   bool is_updated = false;  // the last resolve or update was an update that succeeded
+  char id[17] = {};
+  uint64_t loaded = 0;  // of a store
   uint32_t reason_count = 0;
   char reasons[kMaxReasons][kReasonBytes] = {};  // why variants failed to load: `model` has views of them
 };
@@ -47,6 +54,7 @@ static_assert(static_cast<int>(Status::NoVariant) == ETCONFIG_DEVICE_NO_VARIANT,
 static_assert(static_cast<int>(Status::NoSuchOption) == ETCONFIG_DEVICE_NO_SUCH_OPTION, "in the same order");
 static_assert(static_cast<int>(UsageReason::Error) == ETCONFIG_USAGE_ERROR,
               "the reasons are those of usage.h");
+static_assert(static_cast<int>(Status::StoreFailed) == ETCONFIG_DEVICE_STORE_FAILED, "to the last one");
 static_assert(static_cast<int>(ValueKind::Table) == ETCONFIG_DEVICE_TABLE, "the kinds are those of device.h");
 static_assert(static_cast<int>(FactType::TextList) + 1 == ETCONFIG_DEVICE_ARRAY,
               "the types of facts are kinds, in order");
@@ -140,6 +148,60 @@ uint32_t slot_at(const etconfig_device* device, uint32_t index) {
   return index < device->bundle.slot_count(device->selection.profile) ? index : Selection::kNone;
 }
 
+// Forgets all that belonged to the bundle before, if another one was opened.
+int opened(etconfig_device* device, Status status, uint64_t loaded) {
+  if (status != Status::Ok) return static_cast<int>(status);
+  device->selection = Selection();
+  device->model = ModelChoice();
+  // forgets the arguments
+  static_cast<void>(device->bundle.resolve(device->selection, device->facts, {}, {}, &device->arguments));
+  device->is_open = true;
+  device->is_selected = device->is_resolved = device->is_model_asked = device->is_updated = false;
+  device->reason_count = 0;
+  device->bundle.id().copy(device->id, sizeof device->id - 1);
+  device->loaded = loaded;
+  return ETCONFIG_DEVICE_OK;
+}
+
+// The demands of an application in C.
+class CallingVerifier final : public SignatureVerifier {
+ public:
+  explicit CallingVerifier(const etconfig_device_demands& demands) : in_c_(demands) {}
+  bool verify(const uint8_t* data, size_t size, const uint8_t* signature,
+              const uint8_t* public_key) const override {
+    return in_c_.verify(in_c_.context, data, size, signature, public_key) == 1;
+  }
+  Demands demands() const {
+    Demands found;
+    if (in_c_.verify != nullptr) found.verifier = this;
+    found.public_keys = reinterpret_cast<const uint8_t(*)[kPublicKeyBytes]>(in_c_.public_keys);
+    found.key_count = in_c_.key_count;
+    found.least_revision = in_c_.least_revision;
+    found.now = in_c_.now;
+    return found;
+  }
+
+ private:
+  const etconfig_device_demands& in_c_;
+};
+
+#ifndef _WIN32
+using Store = BundleStore<PosixFiles>;
+#else
+// There are no files, so that every function fails.
+struct NoFiles {
+  explicit NoFiles(const char*) {}
+  bool lock() { return false; }
+  void unlock() {}
+  bool read(const char*, void*, size_t, size_t*, bool*) { return false; }
+  bool write(const char*, const void*, size_t) { return false; }
+  bool sync(const char*) { return false; }
+  bool rename(const char*, const char*) { return false; }
+  bool sync_directory() { return false; }
+};
+using Store = BundleStore<NoFiles>;
+#endif
+
 void set_file(const ModelChoice& model, bool is_found, const char** file) {
   if (file != nullptr) *file = is_found ? data_of(model.file()) : nullptr;
 }
@@ -189,7 +251,7 @@ const char* etconfig_device_status_name(int status) {
     case ETCONFIG_DEVICE_OTHER_KIND: return "the value has another kind";
     default: break;
   }
-  const bool is_known = status >= 0 && status <= ETCONFIG_DEVICE_STALE;
+  const bool is_known = status >= 0 && status <= ETCONFIG_DEVICE_STORE_FAILED;
   return is_known ? name_of(static_cast<Status>(status)) : "unknown status";
 }
 
@@ -205,23 +267,64 @@ etconfig_device* etconfig_device_create(void* memory, size_t size) {
 
 int etconfig_device_open(etconfig_device* device, const void* data, size_t size) {
   if (device == nullptr || data == nullptr) return ETCONFIG_DEVICE_BAD_ARGUMENT;
-  const Status status = device->bundle.open(data, size);
-  if (status == Status::Ok) {
-    device->selection = Selection();
-    device->model = ModelChoice();
-    // forgets the arguments
-    static_cast<void>(device->bundle.resolve(device->selection, device->facts, {}, {}, &device->arguments));
-    device->is_open = true;
-    device->is_selected = device->is_resolved = device->is_model_asked = device->is_updated = false;
-    device->reason_count = 0;
-  }
-  return static_cast<int>(status);
+  return opened(device, device->bundle.open(data, size), 0);
 }
+int etconfig_device_open_checked(etconfig_device* device, const void* data, size_t size,
+                                 const etconfig_device_demands* demands) {
+  if (device == nullptr || data == nullptr || demands == nullptr) return ETCONFIG_DEVICE_BAD_ARGUMENT;
+  const CallingVerifier verifier(*demands);
+  return opened(device, device->bundle.open(data, size, verifier.demands()), 0);
+}
+
+int etconfig_device_store_install(const char* directory, const void* data, size_t size,
+                                  const etconfig_device_demands* demands) {
+  if (directory == nullptr || data == nullptr || demands == nullptr) return ETCONFIG_DEVICE_BAD_ARGUMENT;
+  const CallingVerifier verifier(*demands);
+  return static_cast<int>(Store(directory).install(data, size, verifier.demands()));
+}
+size_t etconfig_device_store_size(const char* directory) {
+  return directory == nullptr ? 0 : Store(directory).size();
+}
+int etconfig_device_store_load(etconfig_device* device, const char* directory, void* buffer, size_t capacity,
+                               const etconfig_device_demands* demands) {
+  const bool is_given = device != nullptr && directory != nullptr && buffer != nullptr && demands != nullptr;
+  if (!is_given) return ETCONFIG_DEVICE_BAD_ARGUMENT;
+  const CallingVerifier verifier(*demands);
+  Store store(directory);
+  const Status status = store.load(buffer, capacity, verifier.demands(), &device->bundle);
+  return opened(device, status, store.loaded());
+}
+int etconfig_device_store_confirm(etconfig_device* device, const char* directory) {
+  if (device == nullptr || directory == nullptr) return ETCONFIG_DEVICE_BAD_ARGUMENT;
+  Store store(directory);
+  store.set_loaded(device->loaded);
+  return static_cast<int>(store.confirm());
+}
+int etconfig_device_store_reject(etconfig_device* device, const char* directory) {
+  if (device == nullptr || directory == nullptr) return ETCONFIG_DEVICE_BAD_ARGUMENT;
+  Store store(directory);
+  store.set_loaded(device->loaded);
+  return static_cast<int>(store.reject());
+}
+
 const char* etconfig_device_producer(const etconfig_device* device) {
   return is_open(device) ? data_of(device->bundle.producer()) : nullptr;
 }
 const char* etconfig_device_fingerprint(const etconfig_device* device) {
   return is_open(device) ? data_of(device->bundle.fingerprint()) : nullptr;
+}
+
+const char* etconfig_device_id(const etconfig_device* device) {
+  return is_open(device) ? device->id : nullptr;
+}
+const char* etconfig_device_sources(const etconfig_device* device) {
+  return is_open(device) ? data_of(device->bundle.sources()) : nullptr;
+}
+uint64_t etconfig_device_revision(const etconfig_device* device) {
+  return is_open(device) ? device->bundle.revision() : 0;
+}
+uint64_t etconfig_device_not_after(const etconfig_device* device) {
+  return is_open(device) ? device->bundle.not_after() : 0;
 }
 
 // --- facts ---

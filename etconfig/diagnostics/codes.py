@@ -177,6 +177,7 @@ CODES: Mapping[str, CodeInfo] = _codes(
     ("untried-test", "No device tries a test of the project.", "warning"),
     # other runtimes
     ("invalid-bundle", "A file is not a device bundle, or is damaged."),
+    ("invalid-signature", "The signature of a bundle is missing or wrong, or a key cannot be used."),
     (
         "cannot-carry",
         "A runtime's option map, or a bundle, cannot carry the value of an option.",

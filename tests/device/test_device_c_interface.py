@@ -11,7 +11,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from bundle_tables import named_tables
+from bundle_tables import FINGERPRINT, named_tables
 from c_interface import PROTOTYPES, STATUSES, Device, build_library, text_array
 from device_stacks import Stack, random_sheet
 
@@ -74,7 +74,7 @@ class TestCInterface:
         subprocess.run([*command, f"-I{device_include_dir()}", "-c", "use.c"], cwd=tmp_path, check=True)
 
     def test_every_function_of_the_header_is_in_the_library(self, library: ctypes.CDLL) -> None:
-        assert len(PROTOTYPES) == 60
+        assert len(PROTOTYPES) == 70
         assert all(hasattr(library, f"etconfig_device_{name}") for name in PROTOTYPES)
 
     def test_the_library_has_the_version_of_the_header(self, library: ctypes.CDLL) -> None:
@@ -89,7 +89,8 @@ class TestCInterface:
 
     def test_a_profile_is_selected_and_resolved(self, device: Device) -> None:
         assert device.opened == "OK"
-        assert (device.call("producer"), device.call("fingerprint")) == ("etconfig 0.1.0", "abc")
+        assert (device.call("producer"), device.call("fingerprint")) == ("etconfig 0.1.0", FINGERPRINT)
+        assert (device.call("id"), device.call("sources")) == (FINGERPRINT[:16], "")
         assert device.status("select") == "NO_MATCH"
         assert device.set("cpu.cores", 6) == "OK"
         assert device.status("select") == "OK"

@@ -8,9 +8,11 @@ import random
 import re
 import shutil
 import subprocess
+from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
+from bundle_tables import FINGERPRINT, small_tables
 from compilers import cmake, compiled, kotlin_compiler, system_compiler
 from device_stacks import Stack
 from doc_pages import ROOT, Page
@@ -88,6 +90,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
         directory,
         *classes,
         SOURCES / "UseDevice.java",
+        SOURCES / "UseDelivery.java",
     )
     return directory
 
@@ -268,6 +271,60 @@ class TestJava:
     def test_threads_wait_for_each_other(self, answers: dict[str, str]) -> None:
         assert answers["failures"] == "[]"
         assert answers["stopped"] == "the device is closed"
+
+
+@pytest.fixture(scope="module")
+def said(built: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The answers of UseDelivery, for bundles of revisions 1 and 2, the latter until a second of 1970."""
+    pytest.importorskip("cryptography", reason="the extra [sign] is not installed")
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_der_public_key
+
+    place = tmp_path_factory.mktemp("delivery")
+    keys = [Ed25519PrivateKey.generate() for _ in range(2)]
+    for number, key in enumerate(keys):
+        (place / f"key-{number}").write_bytes(key.public_key().public_bytes_raw())
+    packed = DeviceBundle(small_tables())
+    first = packed.released(revision=1).signed(keys[0].sign)
+    until = datetime(1970, 1, 2, tzinfo=timezone.utc)
+    second = packed.released(revision=2, not_after=until).signed(keys[1].sign)
+    for name, each in (("plain", packed), ("first", first), ("second", second)):
+        (place / name).write_bytes(each.to_bytes())
+    java = ("java", "-Xcheck:jni", f"-Djava.library.path={built}", "-cp", built, "UseDelivery", place)
+    lines = run(*java).splitlines()
+    assert not [line for line in lines if line.startswith("WARNING")]
+    key = load_der_public_key((place / "java.der").read_bytes())
+    pem = key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    (place / "java.pem").write_bytes(pem)
+    etconfig.load_bundle(place / "java.etbundle").check_signature(place / "java.pem")
+    return dict(line.split("\t", 1) for line in lines)
+
+
+class TestDelivery:
+    """Java verifies what `cryptography` signed, and the other way round; its store keeps the last good."""
+
+    def test_signatures_are_verified(self, said: dict[str, str]) -> None:
+        assert said["id"] == FINGERPRINT[:16]
+        assert (said["signed"], said["either key"]) == ("1", "2")
+        assert said["other key"] == said["changed"] == said["no key"] == "24 the bundle: wrong signature"
+        assert said["unsigned"] == "23 the bundle: not signed"
+        assert said["unsigned is normal"] == "0"
+        assert said["short key"] == "IllegalArgumentException a public key has 32 bytes"
+        assert said["no algorithm"].startswith("IllegalStateException no provider")
+
+    def test_old_and_expired_bundles_are_refused(self, said: dict[str, str]) -> None:
+        assert said["old"] == "25 the bundle: old revision"
+        assert (said["valid"], said["until"]) == ("2", "86400")
+        assert said["expired"] == "26 the bundle: expired"
+
+    def test_the_store_keeps_the_last_good_bundle(self, said: dict[str, str]) -> None:
+        assert said["empty"] == "null"
+        assert said["confirmed"] == said["confirmed again"] == "1"
+        assert said["trials"] == "[2, 2, 2, 1, 1]"
+        assert said["again"] == "28 the bundle: rolled back before"
+        assert said["lower"] == "25 the bundle: old revision"
+        assert said["not loaded"] == "22 the bundle: of a bundle that was replaced"
+        assert said["nowhere"] == "29 the store: the store cannot be read or written"
 
 
 @pytest.mark.device

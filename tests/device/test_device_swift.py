@@ -21,6 +21,7 @@ NOT_CALLED = {
     "usage_reason_name",  # an enum has the words
     "producer",
     "fingerprint",
+    "sources",
     "fact_unit",
     "fact_kind",
     "model_name",
@@ -50,6 +51,8 @@ class TestSwift:
         text = SOURCE.read_text()
         called = set()
         for call in re.finditer(r"\betconfig_device_(\w+)\(", text):
+            if call[1] == "demands":  # a struct
+                continue
             parameters = PROTOTYPES[call[1]][1]
             expected = 0 if parameters == "void" else parameters.count(",") + 1
             found = 0 if text[call.end()] == ")" else arguments_of(text, call.end())

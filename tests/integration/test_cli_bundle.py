@@ -243,10 +243,10 @@ class TestRefusals:
         root = int.from_bytes(data[:4], "little")
         table = root - int.from_bytes(data[root : root + 4], "little", signed=True)
         version = root + int.from_bytes(data[table + 4 : table + 6], "little")
-        (place / "newer.etbundle").write_bytes(data[:version] + b"\3\0" + data[version + 2 :])
+        (place / "older.etbundle").write_bytes(data[:version] + b"\1\0" + data[version + 2 :])
         (place / "cut.etbundle").write_bytes(data[: len(data) // 2])
         for name, problem in (
-            ("newer.etbundle", "its version is 3, and this etconfig reads version 2"),
+            ("older.etbundle", "its version is 1, and this etconfig reads version 2"),
             ("cut.etbundle", "it ends too early"),
         ):
             outcome = cli("inspect", name)

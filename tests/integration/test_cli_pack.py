@@ -107,8 +107,11 @@ class TestInspect:
 
     def test_it_is_a_table(self, cli: Cli) -> None:
         cli("pack", "model.pte", *ON_DEVICE, "--profile", "generic/any", "-o", "x.etbundle")
-        head, counts, used, _, title, columns, first, *_ = cli("inspect", "x.etbundle").stdout.splitlines()
+        head, release, counts, used, _, title, columns, first, *_ = cli(
+            "inspect", "x.etbundle"
+        ).stdout.splitlines()
         assert head.startswith("written by etconfig ")
+        assert release.endswith(", without revision; not signed")
         assert counts.startswith("1 configuration, 2 backends, 0 facts; ")
         assert used == "devices use configuration device without selecting"
         assert title.startswith("device: sha256:")
@@ -122,7 +125,7 @@ class TestInspect:
         done = cli("inspect", "odd.etbundle")
         assert done.status == 0, done.stderr
         assert all(c.isprintable() or c == "\n" for c in done.stdout)
-        row = done.stdout.splitlines()[6].split()
+        row = done.stdout.splitlines()[7].split()
         assert row == [r"a\u001b[2J", r"b\u202e", r"c\u000a", "0", r"c\u000a", "=", "0", "method"]
 
     def test_it_is_data_with_json(self, cli: Cli) -> None:
@@ -298,7 +301,7 @@ class TestHeaders:
         (place / "include").write_text("")
         done = cli("pack", "--header", "include/x")
         assert done == Outcome(
-            2, "", error("cannot write include/x/etconfig/device/arguments.h: Not a directory")
+            2, "", error("cannot write include/x/etconfig/bundle_store.h: Not a directory")
         )
 
 

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 from command_line import DATA, ROOT
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 from every import every
 
 import etconfig
@@ -81,6 +83,13 @@ def files(place: Path, cli: Callable[..., Any]) -> Path:
     (place / "devices.jsonl").write_text('{"device_id": "d1", "os.name": "linux"}\n')
     (place / "folder").mkdir()
     etconfig.pack_bundle(profiles=["generic/any"]).save("app.etbundle")
+    key = Ed25519PrivateKey.generate()
+    private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    (place / "key.pem").write_bytes(private)
+    (place / "key.pem").chmod(0o600)
+    public = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    (place / "public.pem").write_bytes(public)
+    etconfig.load_bundle("app.etbundle").signed("key.pem").save("signed.etbundle")
     return place
 
 
@@ -183,6 +192,14 @@ CALLS: dict[str, tuple[str, Callable[[Any], object]]] = {
     "etconfig.DeviceBundle.save path": (
         "written.etbundle",
         lambda p: etconfig.load_bundle("app.etbundle").save(p),
+    ),
+    "etconfig.DeviceBundle.signed key": (
+        "key.pem",
+        lambda p: etconfig.load_bundle("app.etbundle").signed(p).is_signed,
+    ),
+    "etconfig.DeviceBundle.check_signature public_key": (
+        "public.pem",
+        lambda p: etconfig.load_bundle("signed.etbundle").check_signature(p),
     ),
     "etconfig.load_bundle path": ("app.etbundle", lambda p: etconfig.load_bundle(p).profile_names),
     "etconfig.pack_bundle profiles": (

@@ -207,6 +207,7 @@ THIRD_PARTY: dict[str, set[str]] = {
     "duckdb": {"fleet"},
     "distributed": {"fleet"},
     "vl_convert": {"measuring"},
+    "cryptography": {"device"},
     "optuna": {"tuning"},
     "pygls": {"lsp"},
     "lsprotocol": {"lsp"},

@@ -37,7 +37,7 @@ def tables_of(builder: TableBuilder) -> BundleTables:
     empty: Any = ()
     tables = BundleTables(
         producer="",
-        fingerprint="",
+        fingerprint="0" * 64,
         texts=tuple(builder.texts),
         values=builder.value_rows,
         items=builder.items,

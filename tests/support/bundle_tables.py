@@ -49,6 +49,7 @@ TEXTS = (
     "a.pte",
     "sheet",
 )
+FINGERPRINT = "0123456789abcdef" * 4
 INF = float("inf")
 
 
@@ -60,7 +61,7 @@ def small_tables() -> BundleTables:
 def _small_tables() -> BundleTables:
     return BundleTables(
         producer="etconfig 0.1.0",
-        fingerprint="abc",
+        fingerprint=FINGERPRINT,
         texts=TEXTS,
         values=(
             ValueRow(4, 0, StoredKind.INTEGER, 0),

@@ -36,6 +36,7 @@ _TYPES = {
     "size_t": ctypes.c_size_t,
     "uint32_t": ctypes.c_uint32,
     "int64_t": ctypes.c_int64,
+    "uint64_t": ctypes.c_uint64,
     "double": ctypes.c_double,
     "const char*": ctypes.c_char_p,
     "etconfig_device*": ctypes.c_void_p,

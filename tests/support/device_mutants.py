@@ -13,13 +13,18 @@ from bundle_tables import resolved_tables, small_tables
 from mutations import MUTATIONS
 
 from etconfig.device.bundle.bundle_reader import read_tables
+from etconfig.device.bundle.bundle_signature import MARK
 from etconfig.device.bundle.bundle_writer import write_tables
 from etconfig.device.bundle.row_fields import NONE
 from etconfig.device.bundle.step_counter import counted
-from etconfig.device.bundle.tables import BundleTables
+from etconfig.device.bundle.tables import MAX_NOT_AFTER, BundleTables
 
 _NUMBERS = (0, 1, 2, 3, 4, 5, 6, 7, 8, 16, 255, 256, 65535, 2**31, NONE)
-_COUNTS = ("named_profile", "project_fact_count")
+_SCALARS: dict[str, Sequence[Any]] = {
+    **dict.fromkeys(("named_profile", "project_fact_count", "least_reader"), _NUMBERS),
+    **dict.fromkeys(("revision", "not_after"), (0, 1, MAX_NOT_AFTER, MAX_NOT_AFTER + 1, 2**53 - 1, 2**53)),
+    **dict.fromkeys(("fingerprint", "sources"), ("", "0" * 64, "0" * 63, "0" * 65, "A" * 64, "ä" * 32)),
+}
 
 
 def accepted_in_python(data: bytes) -> bool:
@@ -43,9 +48,9 @@ def _with_changed_row(tables: BundleTables, rng: random.Random) -> BundleTables:
     """Change one number of one row: the bytes stay a sound FlatBuffer."""
     fields = dict(vars(tables))
     vectors = [name for name, rows in fields.items() if isinstance(rows, (list, tuple)) and rows]
-    name = rng.choice([*vectors, *_COUNTS])
-    if name in _COUNTS:
-        return BundleTables(**{**fields, name: rng.choice(_NUMBERS)})
+    name = rng.choice([*vectors, *_SCALARS])
+    if name in _SCALARS:
+        return BundleTables(**{**fields, name: rng.choice(_SCALARS[name])})
     rows = list(fields[name])
     at = rng.randrange(len(rows))
     rows[at] = _changed(rows[at], rng)
@@ -90,6 +95,8 @@ def damaged_bundles(count: int, seed: int = 7) -> Iterator[bytes]:
                 data = bytearray(write_tables(tables))
             except struct.error:
                 continue  # the number does not fit its field
+        if rng.random() < 0.1:  # no reader looks behind the mark
+            data = data[: rng.choice((len(data), len(data) - 72, len(data) - 8))] + MARK + data[-64:]
         count -= 1
         yield bytes(data)
 
@@ -115,8 +122,8 @@ _MOST_ROWS = 3
 def each_wrong_number(tables: BundleTables) -> Iterator[tuple[str, BundleTables]]:
     """Yield the tables with each number of each row wrong in several ways, and the place of the change."""
     for vector, rows in vars(tables).items():
-        if vector in _COUNTS:
-            for number in _WRONG:
+        if vector in _SCALARS:
+            for number in _SCALARS[vector]:
                 yield f"{vector} = {number}", BundleTables(**{**vars(tables), vector: number})
         if not isinstance(rows, tuple):
             continue

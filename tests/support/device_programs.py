@@ -19,8 +19,10 @@ SANITIZED = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
 def compile_device_program(source: str, target: Path, *flags: str, compiler: str | None = None) -> Path:
     """Compile `tests/data/device/SOURCE`, with all warnings as errors, without exceptions and RTTI."""
-    command = [compiler or system_compiler(), *STRICT, f"-I{device_include_dir()}", *flags]
-    return compiled([*command, SOURCES / source], target)
+    libraries = [each for each in flags if each.startswith("-l")]  # they follow what needs them
+    options = [each for each in flags if each not in libraries]
+    command = [compiler or system_compiler(), *STRICT, f"-I{device_include_dir()}", *options]
+    return compiled([*command, SOURCES / source, *libraries], target)
 
 
 def device_program(source: str, *flags: str) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import NoneType
@@ -112,6 +114,7 @@ def make_bundle(
         models=models,
         directory=directory,
         packages=package_directories(installation),
+        sources=_sources(installation, configurations.values()),
     )
     warnings = [w for each in configurations.values() for w in each.resolver.warnings]
     if not named:
@@ -119,6 +122,14 @@ def make_bundle(
     return PackedBundle(
         bundle=DeviceBundle(compile_bundle(content)), warnings=tuple(dict.fromkeys((*warnings, *problems)))
     )
+
+
+def _sources(installation: Installation, configurations: Iterable[Configuration]) -> str:
+    """Return the SHA-256 of the values of the project file and of every profile."""
+    project = installation.project
+    profiles = {each.name: each.values for found in configurations for each in found.chain}
+    values = ({} if project is None else project.values, profiles)
+    return hashlib.sha256(json.dumps(values, sort_keys=True, default=str).encode()).hexdigest()
 
 
 def _models(

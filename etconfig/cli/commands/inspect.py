@@ -53,6 +53,12 @@ if TYPE_CHECKING:
 )
 @force_option
 @click.option(
+    "--public-key",
+    metavar="PUBLIC.pem",
+    type=click.Path(path_type=Path),
+    help="Verify the signature of an .etbundle file with an Ed25519 key.",
+)
+@click.option(
     "--effective",
     is_flag=True,
     help="Load every method, and show its options as requested and in force.",
@@ -69,6 +75,7 @@ def command(
     executor: str | None,
     picture: Path | None,
     force: bool,
+    public_key: Path | None,
     effective: bool,
     with_memory: bool,
     backend: str | None,
@@ -81,7 +88,8 @@ def command(
     Shows methods with their inputs, outputs, operators, delegates and memory; constants and other data; and
     why the executor could not run a method here. For that, the plugins of the executor and of the program's
     backends are imported. For an .etbundle file, shows its profiles, conditions, options and the facts that
-    it reads, or the arguments in it if these were resolved when packing.
+    it reads, or the arguments in it if these were resolved when packing; with --public-key, refuses one that
+    this key did not sign.
 
     With --effective, loads every method with its arguments, and shows each option as requested and in force.
     With --memory, estimates the memory that all instances of the configuration need together, and compares it
@@ -93,7 +101,7 @@ def command(
     \b
     Examples:
       etconfig inspect model.pte
-      etconfig inspect app.etbundle
+      etconfig inspect app.etbundle --public-key public.pem
       etconfig inspect model.pte --data weights.ptd
       etconfig inspect model.pte --memory-plan memory.svg
       etconfig inspect model.pte --memory
@@ -108,8 +116,9 @@ def command(
         loading: dict[str, object] = {"--effective": effective, "--memory": with_memory}
         given = {"--data": data, "--memory-plan": picture, "--executor": executor, **loading}
         refuse(given, f"{program} is not a program")
-        show_bundle(program, as_json=as_json)
+        show_bundle(program, public_key, as_json=as_json)
         return
+    refuse({"--public-key": public_key}, f"{program} is not an .etbundle")
     if not (effective or with_memory) and request.has_choices:
         raise click.UsageError("the options of a configuration are for --effective and --memory: add one")
     if backend is not None and not with_memory:

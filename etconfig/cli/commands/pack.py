@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime, timedelta, timezone
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import click
 
@@ -18,7 +19,7 @@ from etconfig.cli.shared.format import format_count
 from etconfig.cli.shared.input_files import standard_input
 from etconfig.cli.shared.output import show, show_diagnostics, show_document
 from etconfig.cli.shared.requests import ConfigurationRequest, several_devices_options
-from etconfig.cli.shared.usage import StrictCommand
+from etconfig.cli.shared.usage import StrictCommand, refuse
 from etconfig.cli.shared.writing import (
     OutputPath,
     check_can_write,
@@ -28,11 +29,14 @@ from etconfig.cli.shared.writing import (
     write_file,
     writing,
 )
-from etconfig.device.bundle.tables import BUNDLE
+from etconfig.device.bundle.tables import BUNDLE, MAX_REVISION
 
 if TYPE_CHECKING:
     from etconfig.device.device_bundle import DeviceBundle
     from etconfig.resolver.deciding.resolution import Resolution
+
+    _Finish: TypeAlias = Callable[[DeviceBundle], DeviceBundle]
+    """Makes a release of a bundle."""
 
 _SUFFIX = ".etbundle"
 
@@ -71,6 +75,22 @@ _SUFFIX = ".etbundle"
     help="Write the headers that decide bundles, for -I of compilers, with the sources of the C library and "
     "of etdevice.",
 )
+@click.option(
+    "--revision", type=click.IntRange(1, MAX_REVISION), help="The number of this release; it grows."
+)
+@click.option(
+    "--not-after",
+    metavar="DATE",
+    type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S%z"]),
+    help="The last day in UTC, or the last second, in which devices accept the bundle: 2027-12-31T18:00:00Z.",
+)
+@click.option(
+    "--sign",
+    "key",
+    metavar="KEY.pem",
+    type=click.Path(path_type=Path),
+    help="Sign the bundle with an Ed25519 key in PEM (PKCS#8).",
+)
 @models_option
 @partial(several_devices_options, several_profiles=True)
 def command(
@@ -82,6 +102,9 @@ def command(
     with_memory: bool,
     language: str | None,
     include: Path | None,
+    revision: int | None,
+    not_after: datetime | None,
+    key: Path | None,
     requests: Sequence[ConfigurationRequest],
 ) -> None:
     """Write a bundle for devices, or code with resolved options.
@@ -96,6 +119,8 @@ def command(
     contains one configuration. Options that were set must fit what the language can pass to ExecuTorch;
     others that do not fit are left out and listed in a comment.
 
+    A device can refuse bundles of a lower --revision, after --not-after, and not signed with --sign.
+
     \b
     Examples:
       etconfig pack model.pte -o app.etbundle
@@ -104,11 +129,12 @@ def command(
       etconfig pack model.pte --here --emit cpp -o model_options.h
       etconfig pack model.pte --memory -o app.etbundle
       etconfig pack --models models.toml -o engines.etbundle
+      etconfig pack model.pte --revision 7 --not-after 2099-12-31 --sign key.pem -o app.etbundle
       etconfig pack --header include
     """
     is_resolved = here or any(request.sheet is not None for request in requests)
     if output is not None:
-        note_reads(_sources(requests))
+        note_reads((*_sources(requests), *([key] if key else [])))
         with writing(output):
             files_of_command().check_is_not_read(output)
         _check_suffix(output, language)
@@ -118,14 +144,17 @@ def command(
         raise click.UsageError("--memory is for a bundle that devices decide, of programs: give PROGRAM")
     if language is not None and not is_resolved:
         raise click.UsageError("code contains no conditions: give --facts or --device, or --here")
+    if language is not None or output is None:
+        refuse({"--revision": revision, "--not-after": not_after, "--sign": key}, "only bundles are released")
+    finish = _release(revision, not_after, key)
     if include is not None:
         _write_headers(include)
     if language is not None:
         _emit(programs, language, output, requests)
     elif output is not None and is_resolved:
-        _write_resolved(programs, output, requests)
+        _write_resolved(programs, output, requests, finish)
     elif output is not None:
-        _write_bundle(programs, output, requests, strict=strict, with_memory=with_memory)
+        _write_bundle(programs, output, requests, finish, strict=strict, with_memory=with_memory)
     elif include is None:
         raise click.UsageError("give --output FILE.etbundle or --emit LANGUAGE")
 
@@ -144,6 +173,7 @@ def _write_bundle(
     programs: Sequence[Path],
     output: Path,
     requests: Sequence[ConfigurationRequest],
+    finish: _Finish,
     *,
     strict: bool,
     with_memory: bool,
@@ -169,7 +199,24 @@ def _write_bundle(
         **settings,
     )
     show_diagnostics(packed.warnings)
-    _save(packed.bundle, "profile", output)
+    _save(finish(packed.bundle), "profile", output)
+
+
+def _release(revision: int | None, not_after: datetime | None, key: Path | None) -> _Finish:
+    """Return the function that makes a release of a bundle, after all checks."""
+    from etconfig.device.bundle.bundle_signature import read_private_key
+
+    if not_after is not None and not_after.tzinfo is None:  # a day
+        not_after = not_after.replace(tzinfo=timezone.utc) + timedelta(days=1, seconds=-1)
+    if not_after is not None and not_after < datetime.now(timezone.utc):
+        raise click.UsageError("--not-after is past: every device would refuse the bundle")
+    private_key = None if key is None else read_private_key(key)
+
+    def finish(bundle: DeviceBundle) -> DeviceBundle:
+        released = bundle.released(revision=revision, not_after=not_after)
+        return released if private_key is None else released.signed(private_key.sign)
+
+    return finish
 
 
 def _save(bundle: DeviceBundle, noun: str, output: Path) -> None:
@@ -246,7 +293,9 @@ def _emit(
         write_file(output, code.encode(), CODE)
 
 
-def _write_resolved(programs: Sequence[Path], output: Path, requests: Sequence[ConfigurationRequest]) -> None:
+def _write_resolved(
+    programs: Sequence[Path], output: Path, requests: Sequence[ConfigurationRequest], finish: _Finish
+) -> None:
     """Pack the configuration of each request without conditions."""
     from etconfig.app.packing.resolution_bundle import notes_beside_the_map, pack_resolutions
 
@@ -256,7 +305,7 @@ def _write_resolved(programs: Sequence[Path], output: Path, requests: Sequence[C
         resolutions, fact_overrides=first.facts_by_hand, installation=first.installation
     )
     show_diagnostics(notes_beside_the_map(map(bundle.configuration, bundle.profile_names)))
-    _save(bundle, "configuration", output)
+    _save(finish(bundle), "configuration", output)
 
 
 def _resolutions(programs: Sequence[Path], requests: Sequence[ConfigurationRequest]) -> dict[str, Resolution]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,25 +15,27 @@ from etconfig.cli.shared.output import print_json, print_table, show
 if TYPE_CHECKING:
     from etconfig.device.deciding.bundle_results import BundleResolution
     from etconfig.device.deciding.configurations import PackedConfiguration, PackedOption
-    from etconfig.device.device_bundle import DeviceBundle
 
 BUNDLE_SUFFIX = ".etbundle"
 
 
-def show_bundle(path: Path, *, as_json: bool) -> None:
-    """Print the content of a bundle.
+def show_bundle(path: Path, public_key: Path | None, *, as_json: bool) -> None:
+    """Print the content of a bundle, after a check of its signature if there is a key.
 
     Raises:
-        SavedResultError: the file cannot be read, or is damaged.
+        SavedResultError: the file cannot be read, is damaged, or has not the signature of the key.
     """
     from etconfig.device.description import describe_bundle
     from etconfig.device.device_bundle import load_bundle
 
     bundle = load_bundle(path)
-    _check_fingerprints(bundle, path)
+    with _naming(path):
+        bundle.check_fingerprints()
+        if public_key is not None:
+            bundle.check_signature(public_key)
     found = describe_bundle(bundle.tables)
     if as_json:
-        print_json({**found, "size_bytes": len(bundle.to_bytes())})
+        print_json({**found, "is_signed": bundle.is_signed, "size_bytes": len(bundle.to_bytes())})
         return
     packed = [bundle.configuration(name) for name in bundle.profile_names if bundle.is_configuration(name)]
     noun = "configuration" if packed else "profile"
@@ -42,6 +45,10 @@ def show_bundle(path: Path, *, as_json: bool) -> None:
         format_count(len(found["facts"]), "fact"),
     ]
     show(f"written by {found['producer']}: {found['fingerprint']}")
+    signed = "not signed" if not bundle.is_signed else "signed, not verified (give --public-key)"
+    if public_key is not None:
+        signed = f"signed with the key of {public_key}"
+    show(f"{_release(found['id'], found['revision'], found['not_after'])}; {signed}")
     show(f"{', '.join(counts)}; {format_bytes(len(bundle.to_bytes()))}")
     if found["named_profile"] is not None:
         show(f"devices use {noun} {found['named_profile']} without selecting")
@@ -55,6 +62,12 @@ def show_bundle(path: Path, *, as_json: bool) -> None:
     _table(("MODEL", "VARIANT", "NEEDS", "WHEN"), _variants(found["models"]))
     sizes = sorted(found["sizes"].items(), key=lambda part: (-part[1], part[0]))
     _table(("PART", "BYTES"), ((name, str(size)) for name, size in sizes if size))
+
+
+def _release(bundle: str, revision: int | None, not_after: str | None = None) -> str:
+    """Return a line that identifies a bundle in reports of devices."""
+    numbered = "without revision" if revision is None else f"revision {revision}"
+    return f"bundle {bundle}, {numbered}{f', valid until {not_after}' if not_after else ''}"
 
 
 def _show_profiles(found: Mapping[str, Any]) -> None:
@@ -93,16 +106,17 @@ def _sent(backend: str, option: PackedOption) -> str:
     return option.obstacle(EXECUTORCH) or f"{option.key} = {show_setting(option.sent)}"
 
 
-def _check_fingerprints(bundle: DeviceBundle, path: Path) -> None:
-    """Refuse a bundle whose content was changed, with the name of its file."""
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Add the name of the file to problems that have none."""
     from etconfig.diagnostics import Span
     from etconfig.errors import SavedResultError
 
     try:
-        bundle.check_fingerprints()
+        yield
     except SavedResultError as error:
         spans = (Span(file=str(path)),)
-        problems = tuple(replace(each, spans=spans) for each in error.diagnostics)
+        problems = tuple(replace(each, spans=each.spans or spans) for each in error.diagnostics)
         raise SavedResultError(diagnostics=problems) from None
 
 
@@ -112,6 +126,7 @@ def show_decided(resolution: BundleResolution, *, as_json: bool) -> None:
         print_json(resolution.to_jsonable())
         return
     show(f"profile {resolution.profile}")
+    show(_release(resolution.bundle, resolution.revision))
     show()
     print_table(("METHOD", "BACKEND", "OPTION", "VALUE", "FROM"), _decided(resolution))
 

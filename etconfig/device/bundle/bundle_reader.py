@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from typing import Any
 
+from etconfig.device.bundle.bundle_signature import without_signature
 from etconfig.device.bundle.table_checks import check_tables
 from etconfig.device.bundle.tables import (
     BUNDLE_IDENTIFIER,
     BUNDLE_TABLE,
     BUNDLE_VERSION,
     MAX_BYTES,
+    MAX_NOT_AFTER,
+    MAX_REVISION,
     ROWS,
     BundleTables,
 )
-from etconfig.flatbuffer.layout import U32
+from etconfig.flatbuffer.layout import U16, U32, Layout
 from etconfig.flatbuffer.reader import FlatBufferReader
+
+_HASH = re.compile("[0-9a-f]{64}")
+_VERSION = Layout(version=U16)
 
 _WORK_PER_BYTE = 64
 """More than reading every vector once takes, even if all of them lie on top of each other."""
@@ -33,6 +41,7 @@ def read_tables(data: bytes) -> BundleTables:
         raise ValueError(f"it is larger than {MAX_BYTES >> 20} MiB")
     if data[4:8] != BUNDLE_IDENTIFIER:
         raise ValueError("its identifier is not ETCB")
+    data = without_signature(data)
     buffer = FlatBufferReader(
         memoryview(data),
         len(data),
@@ -40,15 +49,17 @@ def read_tables(data: bytes) -> BundleTables:
         max_string_bytes=len(data),
         max_work_per_byte=_WORK_PER_BYTE,
     )
-    values = buffer.table(buffer.root(), BUNDLE_TABLE)
-    fields: dict[str, Any] = {
-        field.name: value for field, value in zip(BUNDLE_TABLE.fields, values, strict=True)
-    }
-    version = fields.pop("version")
-    if version != BUNDLE_VERSION:
+    (version,) = buffer.table(buffer.root(), _VERSION)  # other versions may have other fields
+    if version < BUNDLE_VERSION:
         raise ValueError(f"its version is {version}, and this etconfig reads version {BUNDLE_VERSION}")
-    for name in ("producer", "fingerprint"):
+    values = buffer.table(buffer.root(), BUNDLE_TABLE)[1:]
+    names = [field.name for field in BUNDLE_TABLE.fields[1:]]
+    fields: dict[str, Any] = dict(zip(names, values, strict=True))
+    if (needed := fields["least_reader"]) > BUNDLE_VERSION:
+        raise ValueError(f"it needs a reader of version {needed}, and this etconfig reads {BUNDLE_VERSION}")
+    for name in ("producer", "fingerprint", "sources"):
         fields[name] = buffer.string(fields[name], name)
+    _check_release(fields)
     fields["texts"] = _texts(buffer, buffer.references(fields["texts"], "texts"))
     fields["items"] = buffer.numbers(fields["items"], U32, "items")
     for name, rows in ROWS.items():
@@ -56,6 +67,16 @@ def read_tables(data: bytes) -> BundleTables:
     tables = BundleTables(**fields)
     check_tables(tables)
     return tables
+
+
+def _check_release(fields: Mapping[str, Any]) -> None:
+    """Refuse a fingerprint that is none, and a revision or a time that other readers would round."""
+    for name in ("fingerprint", "sources"):
+        if not _HASH.fullmatch(fields[name]) and not (name == "sources" and fields[name] == ""):
+            raise ValueError(f"its {name} should be a SHA-256 in hexadecimal digits")
+    for name, largest in (("revision", MAX_REVISION), ("not_after", MAX_NOT_AFTER)):
+        if fields[name] > largest:
+            raise ValueError(f"its {name} is larger than {largest}")
 
 
 def _texts(buffer: FlatBufferReader, positions: tuple[int, ...]) -> list[str]:

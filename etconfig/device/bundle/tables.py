@@ -8,7 +8,7 @@ since a tuple has a method of that name.
 import enum
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from typing import Annotated, Any, Final, NamedTuple, get_args
+from typing import Annotated, Any, Final, NamedTuple, NewType, get_args
 
 from etconfig.base.records import record
 from etconfig.base.written_files import FileKind, head_of
@@ -23,12 +23,18 @@ from etconfig.schema.option_type import OptionKind
 
 BUNDLE_IDENTIFIER: Final = b"ETCB"
 BUNDLE_VERSION: Final = 2
+"""The format that is written, and the latest one that is read."""
 
 BUNDLE: Final = FileKind("a device bundle", lambda path: head_of(path, 8)[4:] == BUNDLE_IDENTIFIER)
 """The kind of file, which `DeviceBundle.save` and `etconfig pack` replace."""
 
 MAX_BYTES: Final = 16 << 20
 """The largest bundle."""
+
+MAX_REVISION: Final = (1 << 53) - 1
+"""The largest integer that all readers of JSON keep."""
+MAX_NOT_AFTER: Final = 253_402_300_799
+"""The last second of the year 9999, since 1970."""
 
 MAX_FACTS: Final = 256
 MAX_PROFILES: Final = 1024
@@ -107,6 +113,9 @@ OPTION_KINDS = (
 SCOPES = (Scope.METHOD, Scope.PROCESS)
 APPLIES = (Applies.LOAD, Applies.EXECUTE)
 PROVIDERS = (Provider.BUNDLED, Provider.PACKAGE, Provider.USER)
+
+Long = NewType("Long", int)
+"""A number of 64 bits in the root."""
 
 _Number = Annotated[int, RowField()]
 _Short = Annotated[int, RowField(U16)]
@@ -316,7 +325,11 @@ class BundleTables:
 
     Attributes:
         producer: The program that wrote it, such as `etconfig 0.1.0`.
-        fingerprint: The fingerprint of everything else.
+        fingerprint: The fingerprint of everything that decides: not of the producer and the next four.
+        sources: The fingerprint of the files that it was packed from; empty if they are unknown.
+        revision: The number of this release; 0 if it has none.
+        not_after: The last second in which it is valid, since 1970 in UTC; 0 if it does not expire.
+        least_reader: The earliest format that a reader must know to decide it.
         project_fact_count: The number of `hand_set_facts` that the project sets, which come first.
         named_profile: The profile to use; `NONE` to select one.
         require_match: True if a fallback may not be selected.
@@ -324,6 +337,10 @@ class BundleTables:
 
     producer: str
     fingerprint: str
+    sources: str = ""
+    revision: Long = Long(0)
+    not_after: Long = Long(0)
+    least_reader: int = BUNDLE_VERSION
     texts: Sequence[str]
     values: Sequence[ValueRow]
     items: Sequence[int]
@@ -375,6 +392,9 @@ ROWS: Mapping[str, Rows] = {
 
 BUNDLE_TABLE = Layout(
     version=U16,
-    **{name: {int: U32, bool: BOOLEAN}.get(type_, REFERENCE) for name, type_ in FIELD_TYPES.items()},
+    **{
+        name: {int: U32, Long: U64, bool: BOOLEAN}.get(type_, REFERENCE)
+        for name, type_ in FIELD_TYPES.items()
+    },
 )
 """The root."""

@@ -121,6 +121,7 @@ class _Compilation:
         return BundleTables(
             producer=content.producer,
             fingerprint="",
+            sources=content.sources,
             texts=tuple(builder.texts),
             values=builder.value_rows,
             items=builder.items,

@@ -84,6 +84,7 @@ class BundleContent:
             where they lie; None leaves all names as they are.
         packages: The name that stands for each directory of installed profiles, which lies elsewhere on every
             machine.
+        sources: The SHA-256 of the documents that it is made from; empty if it has none.
     """
 
     producer: str
@@ -95,6 +96,7 @@ class BundleContent:
     models: tuple[BundledModel, ...] = ()
     directory: Path | None = None
     packages: Mapping[Path, str] = field(default_factory=dict)
+    sources: str = ""
 
     def named_directories(self) -> Mapping[Path, str]:
         """Return what stands for each directory in the names of files below it: first for packages."""

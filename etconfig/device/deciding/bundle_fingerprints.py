@@ -9,13 +9,14 @@ from dataclasses import replace
 from etconfig.base.fingerprint import fingerprint
 from etconfig.device.bundle.bundle_writer import write_tables
 from etconfig.device.bundle.row_fields import NONE
-from etconfig.device.bundle.tables import BundleTables, ProfileRow
+from etconfig.device.bundle.tables import BundleTables, Long, ProfileRow
 from etconfig.device.deciding.decision import BundleDecision, DecidedOption, SlotDecision
 
 
 def content_fingerprint(tables: BundleTables) -> str:
-    """Return the SHA-256 of the content of a bundle, whichever program wrote it."""
-    return hashlib.sha256(write_tables(replace(tables, producer="", fingerprint=""))).hexdigest()
+    """Return the SHA-256 of the content of a bundle, whichever program wrote it, as whichever release."""
+    undated = replace(tables, sources="", revision=Long(0), not_after=Long(0))
+    return hashlib.sha256(write_tables(replace(undated, producer="", fingerprint=""))).hexdigest()
 
 
 def values_fingerprint(slots: tuple[SlotDecision, ...]) -> str:

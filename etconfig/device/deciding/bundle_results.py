@@ -30,6 +30,8 @@ class BundleResolution:
     """The options of every method instance on one device, decided from a bundle.
 
     Attributes:
+        bundle: The id of the bundle.
+        revision: The number of its release, if it has one.
         profile: The name of the profile.
         selection: The reasons why it was selected; None if it was named.
         slots: The method instances with all of their options.
@@ -37,6 +39,8 @@ class BundleResolution:
         hidden: The names of facts that identify the device, whose values reports do not show.
     """
 
+    bundle: str
+    revision: int | None
     profile: str
     selection: BundleSelection | None
     slots: tuple[SlotDecision, ...]
@@ -59,6 +63,8 @@ class BundleResolution:
     def to_jsonable(self) -> dict[str, Any]:
         """Return the resolution as plain data: the output of `etconfig resolve --bundle --json`."""
         return {
+            "bundle": self.bundle,
+            "revision": self.revision,
             "profile": self.profile,
             "selected_by": None if self.selection is None else "auto",
             "is_fallback": self.selection is not None and self.selection.is_fallback,

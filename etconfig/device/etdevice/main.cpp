@@ -288,6 +288,18 @@ int fail_selection(const Request& request, const Selection& selection) {
   return fail_undecided(request, problem);
 }
 
+// The id and the revision of the bundle, as members of an object.
+void print_release_json() {
+  print(", \"bundle\": ");
+  print_string(bundle.id());
+  print(", \"revision\": ");
+  if (bundle.revision() == 0) {
+    print("null");
+  } else {
+    std::printf("%llu", static_cast<unsigned long long>(bundle.revision()));
+  }
+}
+
 void print_reasons_json(std::string_view reasons) {
   print("[");
   for (size_t i = 0; !reasons.empty(); ++i) {
@@ -308,12 +320,21 @@ int run_select(const Request& request) {
     } else {
       print("null");
     }
+    print_release_json();
     print(", \"status\": ");
     print_string(name_of(selection.status));
     print(selection.is_fallback ? ", \"is_fallback\": true" : ", \"is_fallback\": false");
     print(", \"profiles\": [");
   } else if (selection) {
     print_shown(bundle.profile_name(selection.profile));
+    print("\n");
+  }
+  if (!request.is_json) {
+    print("bundle ");
+    print_shown(bundle.id());
+    if (bundle.revision() != 0) {
+      std::printf(", revision %llu", static_cast<unsigned long long>(bundle.revision()));
+    }
     print("\n");
   }
   for (uint32_t i = 0; i < bundle.profile_count(); ++i) {
@@ -555,6 +576,7 @@ int run_resolve(const Request& request) {
   if (request.is_json) {
     print("], \"profile\": ");
     print_string(bundle.profile_name(selection.profile));
+    if (is_sound) print_release_json();
     print("}\n");
   }
   return is_sound ? 0 : kUndecided;

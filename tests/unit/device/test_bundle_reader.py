@@ -16,8 +16,16 @@ from etconfig.device.bundle.bundle_reader import read_tables
 from etconfig.device.bundle.bundle_writer import write_tables
 from etconfig.device.bundle.row_fields import NONE
 from etconfig.device.bundle.step_counter import STEP_FIELDS, counted
-from etconfig.device.bundle.tables import MAX_PROFILES, InstructionRow, ProfileRow, StoredKind
+from etconfig.device.bundle.tables import (
+    BUNDLE_TABLE,
+    BUNDLE_VERSION,
+    MAX_PROFILES,
+    InstructionRow,
+    ProfileRow,
+    StoredKind,
+)
 from etconfig.expression.operations import Op
+from etconfig.flatbuffer.layout import REFERENCE, U64, Layout
 
 NAN = int.from_bytes(struct.pack("<d", float("nan")), "little")
 
@@ -33,7 +41,7 @@ def test_content_is_read_as_it_was_written() -> None:
 
 def test_equal_content_gives_equal_bytes_on_every_python() -> None:
     digest = hashlib.sha256(write_tables(small_tables())).hexdigest()
-    assert digest == "c4ec275098e754d2cbb8e5269096ff486f4272381c25099bb3f619e3c992ea81"
+    assert digest == "66cfe5e293f6c3108b70c6e0833d7a8b80656433231739936cf18a47b9563f8d"
 
 
 WRONG: list[tuple[str, int, dict[str, Any], str]] = [
@@ -189,6 +197,33 @@ def test_other_bytes_are_refused(data: bytes, problem: str) -> None:
 
 
 def test_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("etconfig.device.bundle.bundle_writer.BUNDLE_VERSION", 3)
-    with pytest.raises(ValueError, match="its version is 3"):
+    monkeypatch.setattr("etconfig.device.bundle.bundle_writer.BUNDLE_VERSION", 1)
+    with pytest.raises(ValueError, match="its version is 1"):
         read_tables(write_tables(small_tables()))
+
+
+def test_a_later_version_is_read_unless_it_needs_a_later_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    tables = small_tables()
+    kinds = {field.name: field.kind for field in BUNDLE_TABLE.fields}
+    later = Layout(**kinds, new=U64, newer=REFERENCE)
+    monkeypatch.setattr("etconfig.device.bundle.bundle_writer.BUNDLE_TABLE", later)
+    monkeypatch.setattr("etconfig.device.bundle.bundle_writer.BUNDLE_VERSION", BUNDLE_VERSION + 1)
+    assert read_tables(write_tables(tables)) == read_tables(write_tables(small_tables()))
+    with pytest.raises(ValueError, match=f"needs a reader of version {BUNDLE_VERSION + 1}, and this"):
+        read_tables(write_tables(replace(tables, least_reader=BUNDLE_VERSION + 1)))
+
+
+@pytest.mark.parametrize(
+    ("changed", "problem"),
+    [
+        ({"fingerprint": "abc"}, "its fingerprint should be a SHA-256"),
+        ({"fingerprint": "A" * 64}, "its fingerprint should be a SHA-256"),
+        ({"fingerprint": ""}, "its fingerprint should be a SHA-256"),
+        ({"sources": "a" * 63}, "its sources should be a SHA-256"),
+        ({"revision": 1 << 53}, "its revision is larger than 9007199254740991"),
+        ({"not_after": 253_402_300_800}, "its not_after is larger than 253402300799"),
+    ],
+)
+def test_a_release_that_other_readers_would_round_is_refused(changed: dict[str, Any], problem: str) -> None:
+    with pytest.raises(ValueError, match=problem):
+        read_tables(write_tables(replace(small_tables(), **changed)))

@@ -63,25 +63,71 @@ void set_text(JNIEnv* env, const char* text, jobjectArray result) {
   if (bytes != nullptr) env->SetObjectArrayElement(result, 0, bytes);
 }
 
-}  // namespace
+std::vector<uint8_t> bytes_of(JNIEnv* env, jbyteArray array) {
+  std::vector<uint8_t> bytes(static_cast<size_t>(env->GetArrayLength(array)));
+  env->GetByteArrayRegion(array, 0, static_cast<jsize>(bytes.size()), reinterpret_cast<jbyte*>(bytes.data()));
+  return bytes;
+}
 
-#define NATIVE(type, name) extern "C" JNIEXPORT type JNICALL Java_org_etconfig_device_Device_native##name
+// The demands of an application in Java.
+class JavaDemands {
+ public:
+  JavaDemands(JNIEnv* env, jobject verifier, jbyteArray public_keys, jlong least_revision, jlong now)
+      : env_(env), verifier_(verifier), keys_(bytes_of(env, public_keys)) {
+    if (verifier != nullptr) demands_.verify = &verify;
+    demands_.context = this;
+    demands_.public_keys = keys_.data();
+    demands_.key_count = static_cast<uint32_t>(keys_.size() / kKeyBytes);
+    demands_.least_revision = static_cast<uint64_t>(least_revision);
+    demands_.now = static_cast<uint64_t>(now);
+  }
+  const etconfig_device_demands* get() const { return &demands_; }
 
-NATIVE(jint, Open)(JNIEnv* env, jclass, jbyteArray bundle, jlongArray result) {
-  const jsize size = env->GetArrayLength(bundle);
+ private:
+  static constexpr size_t kKeyBytes = 32;
+  static constexpr size_t kSignatureBytes = 64;
+
+  // 0 also if the verifier throws: its exception stays pending, so that Java throws it.
+  static int verify(void* context, const uint8_t* data, size_t size, const uint8_t* signature,
+                    const uint8_t* public_key) {
+    const auto* const self = static_cast<const JavaDemands*>(context);
+    JNIEnv* const env = self->env_;
+    if (env->ExceptionCheck()) return 0;
+    const jbyteArray content = array_of(env, reinterpret_cast<const char*>(data), size);
+    if (content == nullptr) return 0;
+    const jbyteArray signed_by = array_of(env, reinterpret_cast<const char*>(signature), kSignatureBytes);
+    const jbyteArray key = signed_by == nullptr
+        ? nullptr
+        : array_of(env, reinterpret_cast<const char*>(public_key), kKeyBytes);
+    if (key == nullptr) return 0;
+    const jmethodID method =
+        env->GetMethodID(env->GetObjectClass(self->verifier_), "verify", "([B[B[B)Z");
+    if (method == nullptr) return 0;
+    const jboolean is_right = env->CallBooleanMethod(self->verifier_, method, content, signed_by, key);
+    for (const jbyteArray each : {content, signed_by, key}) env->DeleteLocalRef(each);
+    return is_right == JNI_TRUE && !env->ExceptionCheck() ? 1 : 0;
+  }
+
+  JNIEnv* env_;
+  jobject verifier_;
+  std::vector<uint8_t> keys_;
+  etconfig_device_demands demands_{};
+};
+
+// Makes an object with `size` bytes of a bundle, which `open(device, bytes)` fills and opens.
+template <typename Open>
+jint make(JNIEnv* env, size_t size, jlongArray result, const Open& open) {
   const size_t object_size = (sizeof(Handle) + 15) / 16 * 16;
   const size_t device_size = (etconfig_device_size() + 15) / 16 * 16;
-  char* const memory = static_cast<char*>(std::malloc(object_size + device_size + static_cast<size_t>(size)));
+  char* const memory = static_cast<char*>(std::malloc(object_size + device_size + size));
   if (memory == nullptr) {
     env->ThrowNew(env->FindClass("java/lang/OutOfMemoryError"), "no memory for a device bundle");
     return ETCONFIG_DEVICE_TOO_SMALL;
   }
-  char* const bytes = memory + object_size + device_size;
-  env->GetByteArrayRegion(bundle, 0, size, reinterpret_cast<jbyte*>(bytes));
   auto* const handle = reinterpret_cast<Handle*>(memory);
   handle->memory = memory;
   handle->device = etconfig_device_create(memory + object_size, device_size);
-  const int status = etconfig_device_open(handle->device, bytes, static_cast<size_t>(size));
+  const int status = open(handle->device, memory + object_size + device_size);
   if (status != ETCONFIG_DEVICE_OK) {
     std::free(memory);
     return status;
@@ -90,6 +136,40 @@ NATIVE(jint, Open)(JNIEnv* env, jclass, jbyteArray bundle, jlongArray result) {
   env->SetLongArrayRegion(result, 0, 1, &address);
   return status;
 }
+
+}  // namespace
+
+#define NATIVE(type, name) extern "C" JNIEXPORT type JNICALL Java_org_etconfig_device_Device_native##name
+
+NATIVE(jint, Open)(JNIEnv* env, jclass, jbyteArray bundle, jobject verifier, jbyteArray public_keys,
+                   jlong least_revision, jlong now, jlongArray result) {
+  const JavaDemands demands(env, verifier, public_keys, least_revision, now);
+  const jsize size = env->GetArrayLength(bundle);
+  return make(env, static_cast<size_t>(size), result, [&](etconfig_device* device, char* bytes) {
+    env->GetByteArrayRegion(bundle, 0, size, reinterpret_cast<jbyte*>(bytes));
+    return etconfig_device_open_checked(device, bytes, static_cast<size_t>(size), demands.get());
+  });
+}
+NATIVE(jint, Install)(JNIEnv* env, jclass, jbyteArray directory, jbyteArray bundle, jobject verifier,
+                      jbyteArray public_keys, jlong least_revision, jlong now) {
+  const JavaDemands demands(env, verifier, public_keys, least_revision, now);
+  const std::vector<uint8_t> bytes = bytes_of(env, bundle);
+  const void* const data = bytes.empty() ? static_cast<const void*>("") : bytes.data();
+  return etconfig_device_store_install(text_of(env, directory).c_str(), data, bytes.size(), demands.get());
+}
+NATIVE(jint, Load)(JNIEnv* env, jclass, jbyteArray directory, jobject verifier, jbyteArray public_keys,
+                   jlong least_revision, jlong now, jlongArray result) {
+  const JavaDemands demands(env, verifier, public_keys, least_revision, now);
+  const std::string path = text_of(env, directory);
+  const size_t size = etconfig_device_store_size(path.c_str());
+  return make(env, size, result, [&](etconfig_device* device, char* bytes) {
+    return etconfig_device_store_load(device, path.c_str(), bytes, size, demands.get());
+  });
+}
+NATIVE(jint, Settle)(JNIEnv* env, jclass, jlong handle, jbyteArray directory, jboolean is_good) {
+  const auto settle = is_good ? etconfig_device_store_confirm : etconfig_device_store_reject;
+  return settle(device_of(handle), text_of(env, directory).c_str());
+}
 NATIVE(void, Close)(JNIEnv*, jclass, jlong handle) { std::free(handle_of(handle)->memory); }
 
 NATIVE(jbyteArray, StatusName)(JNIEnv* env, jclass, jint status) {
@@ -97,6 +177,15 @@ NATIVE(jbyteArray, StatusName)(JNIEnv* env, jclass, jint status) {
 }
 NATIVE(jbyteArray, Producer)(JNIEnv* env, jclass, jlong handle) {
   return array_of(env, etconfig_device_producer(device_of(handle)));
+}
+NATIVE(jbyteArray, Id)(JNIEnv* env, jclass, jlong handle) {
+  return array_of(env, etconfig_device_id(device_of(handle)));
+}
+NATIVE(jlong, Revision)(JNIEnv*, jclass, jlong handle) {
+  return static_cast<jlong>(etconfig_device_revision(device_of(handle)));
+}
+NATIVE(jlong, NotAfter)(JNIEnv*, jclass, jlong handle) {
+  return static_cast<jlong>(etconfig_device_not_after(device_of(handle)));
 }
 
 // --- facts ---

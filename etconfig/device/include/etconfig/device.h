@@ -28,6 +28,7 @@
 
 #include "device/model.h"
 #include "device/resolve.h"
+#include "device/signature.h"
 #include "device/verify.h"
 #include "version.h"
 
@@ -64,25 +65,44 @@ class Bundle {
   //
   // If it is Ok, the selections, arguments and choices of before are stale, which is their status from now
   // on: select and resolve again. Views of them are no longer valid.
-  Status open(const void* data, size_t size) {
+  Status open(const void* data, size_t size) { return open(data, size, Demands()); }
+
+  // The same for a bundle that the application does not trust yet: nothing is read before its signature is
+  // verified.
+  Status open(const void* data, size_t size, const Demands& demands) {
+    const auto* const bytes = static_cast<const uint8_t*>(data);
+    if (!format::is_bundle(bytes, size)) return Status::NotABundle;
+    if (size > format::kMaxBytes) return Status::Damaged;
+    const Status status = internal::check_signature(bytes, size, demands);
+    if (status != Status::Ok) return status;
     format::Tables tables;
-    const format::Verdict verdict = format::open_bundle(data, size, &tables);
-    switch (verdict) {
-      case format::Verdict::Sound:
-        tables_ = tables;
-        tables_.opening = ++internal::openings;
-        return Status::Ok;
+    const size_t content = internal::is_signed(bytes, size) ? size - internal::kTrailerBytes : size;
+    switch (format::open_bundle(bytes, content, &tables)) {
+      case format::Verdict::Sound: break;
       case format::Verdict::OtherFormat: return Status::NotABundle;
       case format::Verdict::OtherVersion: return Status::OtherVersion;
-      case format::Verdict::Damaged: break;
+      case format::Verdict::Damaged: return Status::Damaged;
     }
-    return Status::Damaged;
+    if (tables.revision < demands.least_revision) return Status::OldRevision;
+    const bool can_expire = demands.now != 0 && tables.not_after != 0;
+    if (can_expire && demands.now > tables.not_after) return Status::Expired;
+    tables_ = tables;
+    tables_.opening = ++internal::openings;
+    return Status::Ok;
   }
 
   // Such as "etconfig 0.1.0".
   std::string_view producer() const { return tables_.producer; }
-  // Equal for bundles that decide alike.
+  // The SHA-256 of everything that decides: equal for bundles that decide alike.
   std::string_view fingerprint() const { return tables_.fingerprint; }
+  // The first 16 digits of the fingerprint, for reports. Empty before `open`.
+  std::string_view id() const { return tables_.fingerprint.substr(0, 16); }
+  // The SHA-256 of the files that it was packed from; empty if they are unknown.
+  std::string_view sources() const { return tables_.sources; }
+  // The number of this release, which grows; 0 if it has none.
+  uint64_t revision() const { return tables_.revision; }
+  // The last second in which it is valid, since 1970 in UTC; 0 if it does not expire.
+  uint64_t not_after() const { return tables_.not_after; }
 
   // --- facts ---
 

@@ -68,6 +68,13 @@ typedef enum {
   ETCONFIG_DEVICE_NO_VARIANT,
   ETCONFIG_DEVICE_BAD_TEXT, /* the text of a fact is not UTF-8 */
   ETCONFIG_DEVICE_STALE,    /* what it refers to is of a bundle that was opened before */
+  ETCONFIG_DEVICE_NOT_SIGNED,
+  ETCONFIG_DEVICE_BAD_SIGNATURE,
+  ETCONFIG_DEVICE_OLD_REVISION,
+  ETCONFIG_DEVICE_EXPIRED,
+  ETCONFIG_DEVICE_NO_BUNDLE,    /* the store is empty */
+  ETCONFIG_DEVICE_ROLLED_BACK,  /* the bundle failed before */
+  ETCONFIG_DEVICE_STORE_FAILED, /* the files of the store cannot be read or written */
   ETCONFIG_DEVICE_BAD_ARGUMENT = 100, /* NULL where something is needed */
   ETCONFIG_DEVICE_WRONG_ORDER = 101,  /* open, select or resolve first */
   ETCONFIG_DEVICE_OTHER_KIND = 102    /* the value of the option has another kind */
@@ -135,10 +142,54 @@ etconfig_device* etconfig_device_create(void* memory, size_t size);
 /* Verifies a bundle and opens it; facts stay as they are. A refused one leaves the object as it was; an
    accepted one makes it forget the profile, arguments and model that it had before. */
 int etconfig_device_open(etconfig_device* device, const void* data, size_t size);
+
+/* Verifies an Ed25519 signature of 64 bytes with a public key of 32: 1 if it is right, else 0. */
+typedef int (*etconfig_device_verifier)(void* context, const uint8_t* data, size_t size,
+                                        const uint8_t* signature, const uint8_t* public_key);
+/* The demands of an application on a bundle; all zeros demand nothing. */
+typedef struct {
+  etconfig_device_verifier verify; /* with it, a bundle needs a signature of one of the keys */
+  void* context;                   /* for `verify` */
+  const uint8_t* public_keys;      /* 32 bytes each */
+  uint32_t key_count;
+  uint64_t least_revision;
+  uint64_t now; /* seconds since 1970 in UTC, to refuse a bundle that has expired; 0 refuses none */
+} etconfig_device_demands;
+/* The same for a bundle that the application does not trust yet. */
+int etconfig_device_open_checked(etconfig_device* device, const void* data, size_t size,
+                                 const etconfig_device_demands* demands);
 /* The program that wrote the bundle, such as "etconfig 0.1.0". */
 const char* etconfig_device_producer(const etconfig_device* device);
 /* Equal for bundles that decide alike. */
 const char* etconfig_device_fingerprint(const etconfig_device* device);
+/* The first 16 digits of the fingerprint, for reports; NULL before `open`. It belongs to the object. */
+const char* etconfig_device_id(const etconfig_device* device);
+/* The fingerprint of the files that it was packed from; empty if they are unknown. */
+const char* etconfig_device_sources(const etconfig_device* device);
+/* The number of this release, which grows; 0 if it has none. */
+uint64_t etconfig_device_revision(const etconfig_device* device);
+/* The last second in which it is valid, since 1970 in UTC; 0 if it does not expire. */
+uint64_t etconfig_device_not_after(const etconfig_device* device);
+
+/* --- the store of bundles --- */
+
+/* A directory that keeps the last good bundle and one on trial; etconfig/bundle_store.h describes it. Files
+   need POSIX; elsewhere the functions return STORE_FAILED. */
+
+/* Puts a bundle on trial. */
+int etconfig_device_store_install(const char* directory, const void* data, size_t size,
+                                  const etconfig_device_demands* demands);
+/* The bytes that `load` needs; 0 if the store is empty. */
+size_t etconfig_device_store_size(const char* directory);
+/* Reads the bundle on trial, or the good one, into a buffer, and opens it as `open_checked` does. Call it
+   once at each start: it counts the loads of a trial. */
+int etconfig_device_store_load(etconfig_device* device, const char* directory, void* buffer, size_t capacity,
+                               const etconfig_device_demands* demands);
+/* Makes the bundle that the object loaded the good one. STALE: it loaded none, or another one was
+   installed since. */
+int etconfig_device_store_confirm(etconfig_device* device, const char* directory);
+/* Gives it up for good, for the one before. */
+int etconfig_device_store_reject(etconfig_device* device, const char* directory);
 
 /* --- facts --- */
 

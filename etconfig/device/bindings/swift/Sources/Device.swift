@@ -53,6 +53,60 @@ public struct Usage {
     public init() {}
 }
 
+/// The demands of an application on a bundle; `Demands()` has none.
+public struct Demands {
+    /// Verifies an Ed25519 signature: the data, the signature, the public key. With CryptoKit:
+    ///
+    ///     { data, signature, key in
+    ///         let key = try? Curve25519.Signing.PublicKey(rawRepresentation: key)
+    ///         return key?.isValidSignature(signature, for: data) ?? false
+    ///     }
+    public typealias Verify = (Data, Data, Data) -> Bool
+
+    /// With it, a bundle needs a signature of one of the keys.
+    public var verify: Verify?
+    /// Keys of 32 bytes each.
+    public var publicKeys: [Data]
+    public var leastRevision: UInt64
+    /// The seconds since 1970 in UTC, to refuse a bundle that has expired; 0 refuses none.
+    public var now: UInt64
+
+    public init(verify: Verify? = nil, publicKeys: [Data] = [], leastRevision: UInt64 = 0, now: UInt64 = 0) {
+        precondition(publicKeys.allSatisfy { $0.count == 32 }, "a public key has 32 bytes")
+        self.verify = verify
+        self.publicKeys = publicKeys
+        self.leastRevision = leastRevision
+        self.now = now
+    }
+
+    private final class Box {
+        let verify: Verify
+        init(_ verify: @escaping Verify) { self.verify = verify }
+    }
+
+    fileprivate func with<Result>(_ call: (UnsafePointer<etconfig_device_demands>) -> Result) -> Result {
+        let box = verify.map(Box.init)
+        let keys = [UInt8](publicKeys.joined())
+        return keys.withUnsafeBufferPointer { bytes in
+            var demands = etconfig_device_demands()
+            if let box = box {
+                demands.verify = { context, data, size, signature, key in
+                    guard let context = context, let data = data, let signature = signature, let key = key else { return 0 }
+                    let box = Unmanaged<Box>.fromOpaque(context).takeUnretainedValue()
+                    let content = Data(bytes: data, count: size)
+                    return box.verify(content, Data(bytes: signature, count: 64), Data(bytes: key, count: 32)) ? 1 : 0
+                }
+                demands.context = Unmanaged.passUnretained(box).toOpaque()
+            }
+            demands.public_keys = bytes.baseAddress
+            demands.key_count = UInt32(publicKeys.count)
+            demands.least_revision = leastRevision
+            demands.now = now
+            return withExtendedLifetime(box) { withUnsafePointer(to: demands, call) }
+        }
+    }
+}
+
 /// Chooses a profile, the options of every backend and the variant of a model on this device, from a bundle that
 /// `etconfig pack` wrote.
 ///
@@ -79,9 +133,60 @@ public final class Device {
         try check(etconfig_device_open(device, bytes, bundle.count), "the bundle")
     }
 
+    /// Opens a bundle that the application does not trust yet.
+    public init(bundle: Data, demands: Demands) throws {
+        bytes = UnsafeMutableRawPointer.allocate(byteCount: max(bundle.count, 1), alignment: 16)
+        bundle.copyBytes(to: bytes.assumingMemoryBound(to: UInt8.self), count: bundle.count)
+        let size = etconfig_device_size()
+        memory = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: 16)
+        device = etconfig_device_create(memory, size)
+        try check(demands.with { etconfig_device_open_checked(device, bytes, bundle.count, $0) }, "the bundle")
+    }
+
+    /// Opens the bundle on trial of a store, or the good one: once at each start. Status 27 if the store is empty.
+    public init(store directory: String, demands: Demands) throws {
+        let count = etconfig_device_store_size(directory)
+        bytes = UnsafeMutableRawPointer.allocate(byteCount: max(count, 1), alignment: 16)
+        let size = etconfig_device_size()
+        memory = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: 16)
+        device = etconfig_device_create(memory, size)
+        try check(demands.with { etconfig_device_store_load(device, directory, bytes, count, $0) }, "the store")
+    }
+
     deinit {
         memory.deallocate()
         bytes.deallocate()
+    }
+
+    /// The id of the bundle, for reports: equal for bundles that decide alike.
+    public var id: String { text(etconfig_device_id(device)) ?? "" }
+
+    /// The number of this release, which grows; 0 if it has none.
+    public var revision: UInt64 { etconfig_device_revision(device) }
+
+    /// The last second in which the bundle is valid, since 1970 in UTC; 0 if it does not expire.
+    public var notAfter: UInt64 { etconfig_device_not_after(device) }
+
+    // MARK: the store of bundles
+
+    /// Puts a bundle on trial in a store, which is a directory.
+    public static func install(_ bundle: Data, store directory: String, demands: Demands) throws {
+        let status = bundle.withUnsafeBytes { bytes in
+            demands.with { etconfig_device_store_install(directory, bytes.baseAddress, bundle.count, $0) }
+        }
+        guard status == 0 else {
+            throw DeviceError(status: status, description: String(cString: etconfig_device_status_name(status)))
+        }
+    }
+
+    /// Makes the bundle, which this object loaded from a store, the good one.
+    public func confirm(store directory: String) throws {
+        try check(etconfig_device_store_confirm(device, directory), "the bundle")
+    }
+
+    /// Gives it up for good, for the one before.
+    public func reject(store directory: String) throws {
+        try check(etconfig_device_store_reject(device, directory), "the bundle")
     }
 
     // MARK: facts

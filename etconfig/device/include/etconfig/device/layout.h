@@ -23,6 +23,8 @@ enum class Applies : uint8_t { Load, Execute };
 namespace format {
 
 constexpr uint32_t kVersion = 2;
+constexpr uint64_t kMaxRevision = 9007199254740991ull;
+constexpr uint64_t kMaxNotAfter = 253402300799ull;  // in seconds since 1970
 constexpr uint32_t kNone = 0xFFFFFFFF;  // the index of nothing
 constexpr uint32_t kMaxBytes = 1u << 24;  // of a bundle
 constexpr uint32_t kMaxDepth = 4;  // of arrays and tables
@@ -289,6 +291,10 @@ struct Tables {
   uint32_t opening = 0;  // the number of the opening in this process, from 1
   std::string_view producer;
   std::string_view fingerprint;
+  std::string_view sources;
+  uint64_t revision = 0;
+  uint64_t not_after = 0;
+  uint32_t least_reader = 0;
   Texts texts;
   Vector<Value> values;
   Vector<Number> items;
@@ -315,25 +321,29 @@ struct Tables {
 
 // The width of each field of the root table.
 inline constexpr uint8_t kFieldBytes[] = {
-    2, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 1, 4, 4,
+    2, 4, 4, 4, 8, 8, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 1, 4, 4,
 };
 
 // Reads the root table; false if a field is absent or leads out of the file.
 template <typename Reader>
 bool read_tables(const Reader& reader, Tables* t) {
-  t->project_fact_count = reader.template scalar<uint32_t>(11);
-  t->named_profile = reader.template scalar<uint32_t>(21);
-  t->require_match = reader.template scalar<uint8_t>(22) != 0;
-  return reader.string(1, &t->producer) && reader.string(2, &t->fingerprint) && reader.texts(3, &t->texts) &&
-      reader.vector(4, &t->values) && reader.vector(5, &t->items) && reader.vector(6, &t->instructions) &&
-      reader.vector(7, &t->expressions) && reader.vector(8, &t->conditions) &&
-      reader.vector(9, &t->facts) && reader.vector(10, &t->hand_set_facts) &&
-      reader.vector(12, &t->backends) && reader.vector(13, &t->options) &&
-      reader.vector(14, &t->choices) && reader.vector(15, &t->advice) &&
-      reader.vector(16, &t->candidates) && reader.vector(17, &t->option_settings) &&
-      reader.vector(18, &t->backend_settings) && reader.vector(19, &t->slots) &&
-      reader.vector(20, &t->profiles) && reader.vector(23, &t->models) &&
-      reader.vector(24, &t->variants);
+  t->revision = reader.template scalar<uint64_t>(4);
+  t->not_after = reader.template scalar<uint64_t>(5);
+  t->least_reader = reader.template scalar<uint32_t>(6);
+  t->project_fact_count = reader.template scalar<uint32_t>(15);
+  t->named_profile = reader.template scalar<uint32_t>(25);
+  t->require_match = reader.template scalar<uint8_t>(26) != 0;
+  return reader.string(1, &t->producer) && reader.string(2, &t->fingerprint) &&
+      reader.string(3, &t->sources) && reader.texts(7, &t->texts) && reader.vector(8, &t->values) &&
+      reader.vector(9, &t->items) && reader.vector(10, &t->instructions) &&
+      reader.vector(11, &t->expressions) && reader.vector(12, &t->conditions) &&
+      reader.vector(13, &t->facts) && reader.vector(14, &t->hand_set_facts) &&
+      reader.vector(16, &t->backends) && reader.vector(17, &t->options) &&
+      reader.vector(18, &t->choices) && reader.vector(19, &t->advice) &&
+      reader.vector(20, &t->candidates) && reader.vector(21, &t->option_settings) &&
+      reader.vector(22, &t->backend_settings) && reader.vector(23, &t->slots) &&
+      reader.vector(24, &t->profiles) && reader.vector(27, &t->models) &&
+      reader.vector(28, &t->variants);
 }
 
 inline bool is_none_or_below(uint32_t index, uint32_t size) { return index == kNone || index < size; }

@@ -38,6 +38,15 @@ enum class [[nodiscard]] Status : uint8_t {
   // further ones
   BadText,  // the text of a fact is not UTF-8
   Stale,    // the bundle was opened again since
+  // what an application demands, see `Demands`
+  NotSigned,
+  BadSignature,  // of none of the keys
+  OldRevision,
+  Expired,
+  // `BundleStore`
+  NoBundle,     // it is empty
+  RolledBack,   // this bundle failed before
+  StoreFailed,  // its files cannot be read or written
 };
 
 // The name of a status, for logs.
@@ -66,6 +75,13 @@ inline const char* name_of(Status status) {
       "no variant suits this device",
       "not UTF-8",
       "of a bundle that was replaced",
+      "not signed",
+      "wrong signature",
+      "old revision",
+      "expired",
+      "no bundle in the store",
+      "rolled back before",
+      "the store cannot be read or written",
   };
   return kNames[static_cast<uint8_t>(status)];
 }

@@ -17,6 +17,11 @@ namespace format {
 
 enum class Verdict : uint8_t { Sound, OtherFormat, OtherVersion, Damaged };
 
+// True for a SHA-256 in hexadecimal digits.
+inline bool is_hash(std::string_view text) {
+  return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
 inline bool is_list(Type type) { return type >= Type::BoolList; }
 inline bool is_number(Type type) { return type == Type::Int || type == Type::Float; }
 inline Type list_of(Type type) { return static_cast<Type>(static_cast<uint8_t>(type) + 4); }
@@ -54,7 +59,8 @@ class Opener {
   Verdict open(Tables* tables) {
     const Verdict verdict = root();
     if (verdict != Verdict::Sound) return verdict;
-    return read_tables(*this, tables) ? Verdict::Sound : Verdict::Damaged;
+    if (!read_tables(*this, tables)) return Verdict::Damaged;
+    return tables->least_reader <= kVersion ? Verdict::Sound : Verdict::OtherVersion;
   }
 
   // The fields of the root table by number, for `read_tables`.
@@ -107,18 +113,24 @@ class Opener {
     if (!in_range(static_cast<uint64_t>(vtable), vtable_bytes) || !in_range(at_, table_bytes)) {
       return Verdict::Damaged;
     }
+    // other versions may have other fields
+    const uint32_t version = vtable_bytes < 6 ? 0u : read<uint16_t>(entries + 4);
+    if (version != 0 && (version < 4 || version % 2 != 0 || version + 2 > table_bytes)) {
+      return Verdict::Damaged;
+    }
+    if (version == 0 || read<uint16_t>(data_ + at_ + version) < kVersion) return Verdict::OtherVersion;
     for (uint32_t slot = 0; slot < kSlots; ++slot) {
       offsets_[slot] = 4 + 2 * slot < vtable_bytes ? read<uint16_t>(entries + 4 + 2 * slot) : uint16_t{0};
     }
     if (!are_fields_apart(table_bytes)) return Verdict::Damaged;
-    return scalar<uint16_t>(0) == kVersion ? Verdict::Sound : Verdict::OtherVersion;
+    return Verdict::Sound;
   }
   bool are_fields_apart(uint32_t table_bytes) const {
     for (uint32_t slot = 0; slot < kSlots; ++slot) {
       const uint32_t begin = offsets_[slot];
       if (begin == 0) continue;
       const uint32_t end = begin + kFieldBytes[slot];
-      if (begin < 4 || end > table_bytes || begin % kFieldBytes[slot] != 0) return false;
+      if (begin < 4 || end > table_bytes || (at_ + begin) % kFieldBytes[slot] != 0) return false;
       for (uint32_t other = 0; other < slot; ++other) {
         const uint32_t start = offsets_[other];
         if (start != 0 && start < end && begin < start + kFieldBytes[other]) return false;
@@ -392,6 +404,8 @@ class Verifier {
 
   bool check() {
     if (t_.facts.size() > kMaxFacts || t_.profiles.size() > kMaxProfiles) return false;
+    if (!is_hash(t_.fingerprint) || !(t_.sources.empty() || is_hash(t_.sources))) return false;
+    if (t_.revision > kMaxRevision || t_.not_after > kMaxNotAfter) return false;
     if (t_.project_fact_count > t_.hand_set_facts.size()) return false;
     if (!is_none_or_below(t_.named_profile, t_.profiles.size()) || !are_fields_sound(t_, *this)) return false;
     return all(t_.values, &Verifier::value) && all(t_.facts, &Verifier::fact) &&
@@ -682,10 +696,14 @@ class Verifier {
   uint64_t selection_steps_ = 0;
 };
 
+// True if bytes may be a bundle, of whatever version.
+inline bool is_bundle(const uint8_t* bytes, size_t size) {
+  return bytes != nullptr && size >= 12 && std::memcmp(bytes + 4, "ETCB", 4) == 0;
+}
+
 // Verifies a file; only if it is sound, `*tables` are to be used.
-inline Verdict open_bundle(const void* data, size_t size, Tables* tables) {
-  const auto* bytes = static_cast<const uint8_t*>(data);
-  if (bytes == nullptr || size < 12 || std::memcmp(bytes + 4, "ETCB", 4) != 0) return Verdict::OtherFormat;
+inline Verdict open_bundle(const uint8_t* bytes, size_t size, Tables* tables) {
+  if (!is_bundle(bytes, size)) return Verdict::OtherFormat;
   if (size > kMaxBytes) return Verdict::Damaged;
   const Verdict verdict = Opener(bytes, static_cast<uint32_t>(size)).open(tables);
   if (verdict != Verdict::Sound) return verdict;

@@ -38,8 +38,19 @@ public final class Device implements AutoCloseable {
 
   /** Opens a bundle. It is copied, so the array may change afterwards. */
   public static Device open(byte[] bundle) {
+    return open(bundle, Demands.none());
+  }
+
+  /** The same for a bundle that the application does not trust yet. */
+  public static Device open(byte[] bundle, Demands demands) {
     long[] handle = new long[1];
-    check(nativeOpen(Objects.requireNonNull(bundle), handle), "the bundle");
+    int status = nativeOpen(Objects.requireNonNull(bundle), demands.verifier, demands.publicKeys, demands.leastRevision,
+        demands.now, handle);
+    return opened(status, handle, "the bundle");
+  }
+
+  static Device opened(int status, long[] handle, String subject) {
+    check(status, subject);
     return new Device(handle[0]);
   }
 
@@ -61,6 +72,21 @@ public final class Device implements AutoCloseable {
   /** The program that wrote the bundle. */
   public synchronized String producer() {
     return text(nativeProducer(handle()));
+  }
+
+  /** The id of the bundle, for reports: equal for bundles that decide alike. */
+  public synchronized String id() {
+    return text(nativeId(handle()));
+  }
+
+  /** The number of this release, which grows; 0 if it has none. */
+  public synchronized long revision() {
+    return nativeRevision(handle());
+  }
+
+  /** The last second in which the bundle is valid, since 1970 in UTC; 0 if it does not expire. */
+  public synchronized long notAfter() {
+    return nativeNotAfter(handle());
   }
 
   // --- facts ---
@@ -323,7 +349,11 @@ public final class Device implements AutoCloseable {
     return lines.toString();
   }
 
-  private static void check(int status, String subject) {
+  synchronized int settle(byte[] directory, boolean isGood) {
+    return nativeSettle(handle(), directory, isGood);
+  }
+
+  static void check(int status, String subject) {
     check(status, subject, "");
   }
 
@@ -347,13 +377,28 @@ public final class Device implements AutoCloseable {
   }
 
   // Texts are UTF-8 as in C: the strings of JNI are encoded in another way.
-  private static native int nativeOpen(byte[] bundle, long[] handle);
+  private static native int nativeOpen(
+      byte[] bundle, SignatureVerifier verifier, byte[] publicKeys, long leastRevision, long now, long[] handle);
+
+  static native int nativeInstall(
+      byte[] directory, byte[] bundle, SignatureVerifier verifier, byte[] publicKeys, long leastRevision, long now);
+
+  static native int nativeLoad(
+      byte[] directory, SignatureVerifier verifier, byte[] publicKeys, long leastRevision, long now, long[] handle);
+
+  private static native int nativeSettle(long handle, byte[] directory, boolean isGood);
 
   private static native void nativeClose(long handle);
 
   private static native byte[] nativeStatusName(int status);
 
   private static native byte[] nativeProducer(long handle);
+
+  private static native byte[] nativeId(long handle);
+
+  private static native long nativeRevision(long handle);
+
+  private static native long nativeNotAfter(long handle);
 
   private static native byte[] nativeFactName(long handle, int index);
 

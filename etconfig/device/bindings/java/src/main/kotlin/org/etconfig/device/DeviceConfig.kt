@@ -21,6 +21,15 @@ import java.nio.ByteBuffer
 class DeviceConfig private constructor(private val device: Device) : AutoCloseable by device {
     val producer: String get() = device.producer()
 
+    /** The id of the bundle, for reports: equal for bundles that decide alike. */
+    val id: String get() = device.id()
+
+    /** The number of this release, which grows; 0 if it has none. */
+    val revision: Long get() = device.revision()
+
+    /** The last second in which the bundle is valid, since 1970 in UTC; 0 if it does not expire. */
+    val notAfter: Long get() = device.notAfter()
+
     /** The names of the facts that the bundle reads, sorted. */
     val facts: List<String> get() = device.facts()
 
@@ -120,9 +129,21 @@ class DeviceConfig private constructor(private val device: Device) : AutoCloseab
     /** The reason that the record has. */
     fun usageReason(usage: Usage = Usage()): UsageReason = device.usageReason(usage)
 
+    /** Makes the bundle, which a store loaded, the good one of the store. */
+    fun confirm(store: BundleStore) = store.confirm(device)
+
+    /** Gives the bundle, which a store loaded, up for good. */
+    fun reject(store: BundleStore) = store.reject(device)
+
     companion object {
         /** Opens a bundle, which is copied. */
         fun open(bundle: ByteArray): DeviceConfig = DeviceConfig(Device.open(bundle))
+
+        /** Opens a bundle that the application does not trust yet. */
+        fun open(bundle: ByteArray, demands: Demands): DeviceConfig = DeviceConfig(Device.open(bundle, demands))
+
+        /** Opens the bundle on trial of a store, or the good one; null if the store is empty. */
+        fun load(store: BundleStore, demands: Demands): DeviceConfig? = store.load(demands)?.let(::DeviceConfig)
 
         /** Opens a bundle between position and limit of a buffer. */
         fun open(bundle: ByteBuffer): DeviceConfig = DeviceConfig(Device.open(bundle))
