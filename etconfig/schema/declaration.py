@@ -212,7 +212,9 @@ def option(
         since: The version of the plugin that introduced the option.
         deprecated: Why not to set it anymore and what to do instead.
         renamed_from: Its former name or names; they are accepted with a warning.
-        wire: Its key in ExecuTorch's option map, or a `Wire`; by default its own name.
+        wire: Its key in ExecuTorch's option map, or a `Wire`, which also sends an array as one text
+            (`separator`), an integer beyond 32 bits as its digits (`as_text`) or other values for choices
+            (`values`); by default its own name.
         invalidates_cache: True if what the backend compiles depends on the value; see `cache_key`.
         known_keys: The keys that an option of the type `dict[str, str]` may have, and the texts of each; an
             engine may ignore others without an error.

@@ -141,12 +141,13 @@ def words_in(text: str, first: str) -> list[str]:
 
 def distinct(names: Iterable[str], reserved: Iterable[str] = ()) -> Iterator[str]:
     """Yield each name, with a number if it was there before, and with `_` if it is reserved."""
-    reserved = taken = {*reserved}
+    reserved = {*reserved}
+    taken = {*reserved}
     for plain in names:
         name, number = (f"{plain}_" if plain in reserved else plain), 2
         while name in taken:
             name, number = f"{plain}{number}", number + 1
-        taken = taken | {name}
+        taken.add(name)
         yield name
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from etconfig.base.records import record
 from etconfig.device.bundle.row_fields import NONE
 from etconfig.schema.constraints import Constraint
-from etconfig.schema.option_type import OptionKind, OptionType
+from etconfig.schema.option_type import INT64_MAX, INT64_MIN, OptionKind, OptionType
 
 _EXACT = 2**53
 """Integers up to this have an exact float."""
@@ -66,7 +66,15 @@ class _Collected:
         self.obstacles: list[str] = []
 
     def add(self, keyword: str, bound: float, *, is_whole: bool) -> None:
-        """Take one more bound into account."""
+        """Take one more bound into account, unless it has no effect: every integer has 64 bits."""
+        is_implied = {
+            "minimum": bound <= INT64_MIN,
+            "exclusiveMinimum": bound < INT64_MIN,
+            "maximum": bound >= INT64_MAX,
+            "exclusiveMaximum": bound > INT64_MAX,
+        }
+        if is_whole and is_implied.get(keyword, False):
+            return
         if isinstance(bound, int) and abs(bound) > _EXACT:
             self.obstacles.append(f"its bound {bound} needs more than 53 bits")
         elif keyword in ("minimum", "exclusiveMinimum"):

@@ -55,11 +55,15 @@ def _declarations(options: TypedOptions) -> Iterator[str]:
     yield from (f"  {comment(f'left out: {line}')}" for line in options.left_out)
     for option in options.carried:
         yield f"  {comment(option.doc)}"
-        yield f"  {comment(f'{option.key}: {option.expected}; of the {option.info.scope.value}')}"
+        yield f"  {comment(f'{option.key}: {_expected(option)}; of the {option.info.scope.value}')}"
         has_value = option.default is not None or option.info.is_required
         plain = _type(option)
         yield f"  {plain if has_value else f'std::optional<{plain}>'} {option.name}{_default(option)};"
     yield "};"
+
+
+def _expected(option: TypedOption) -> str:
+    return f"{option.expected}{', or its digits as a text' if option.info.wire.as_text else ''}"
 
 
 def _type(option: TypedOption) -> str:
@@ -82,7 +86,7 @@ def _default(option: TypedOption) -> str:
 
 def _read(option: TypedOption) -> str:
     is_required = cpp_literal(option.info.is_required and option.info.scope is Scope.METHOD)
-    common = f"{text_literal(option.key)}, {is_required}, {text_literal(option.expected)}"
+    common = f"{text_literal(option.key)}, {is_required}, {text_literal(_expected(option))}"
     if option.choices:
         return f"reader.choice({common}, k{option.type_name}Words, &found.{option.name});"
     if option.is_integer:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from etconfig.device.builders.kotlin import KOTLIN, THREADS, kotlin_literal
+from etconfig.device.builders.kotlin import KOTLIN, kotlin_literal
 from etconfig.device.builders.language import camel_case, comment, integer_literal
 from etconfig.device.typed.typed_option import NamingStyle, Parts, TypedOption, TypedOptions
 
@@ -32,6 +32,6 @@ def _setter(option: TypedOption, class_name: str) -> Iterator[str]:
         test += f" && value.toLong() % {option.step}L == 0L" if option.step > 1 else ""
         refused = kotlin_literal(f"{option.info.name}: expected {option.expected}, given ")
         yield f"    require({test}) {{ {refused} + value }}"
-    is_threads = (option.backend, option.info.name) == THREADS
-    yield f"    {'threads' if is_threads else f'sent[{kotlin_literal(option.key)}]'} = {sent}"
+    key = option.info.wire.key
+    yield f"    {'threads' if key is None else f'sent[{kotlin_literal(key)}]'} = {sent}"
     yield from ("    return this", "}")

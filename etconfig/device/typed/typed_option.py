@@ -61,7 +61,6 @@ class TypedOption:
     """An option that code reads or sets.
 
     Attributes:
-        backend: The id of its backend.
         info: The option.
         bounds: Its bounds.
         name: Its name in the code.
@@ -70,7 +69,6 @@ class TypedOption:
         default: The value that is sent if nobody sets it, or None if nothing is.
     """
 
-    backend: str
     info: OptionInfo
     bounds: OptionBounds
     name: str
@@ -125,7 +123,8 @@ class TypedOption:
             return f"one of {', '.join(sent)}"
         if self.is_integer:
             words = f"an integer from {self.range[0]} to {self.range[1]}"
-            return f"{words}, a multiple of {self.step}" if self.step > 1 else words
+            words += f", a multiple of {self.step}" if self.step > 1 else ""
+            return words if self.info.type.unit is None else f"{words}, in {self.info.type.unit.value}"
         if self.info.type.kind is OptionKind.ARRAY:
             return f"a text with {self.info.wire.separator!r} between its items"
         if self.info.type.kind is OptionKind.BOOLEAN:
@@ -147,6 +146,17 @@ class TypedOption:
             return "no integer that it carries is within its bounds"
         of_default = None if self.default is None else EXECUTORCH.problem(self.default)
         return self.obstacle(EXECUTORCH) or of_default or next(iter(self.bounds.obstacles), None)
+
+    @property
+    def remedy(self) -> str:
+        """Advice to its author about a problem."""
+        if self.is_integer and (self.info.wire.as_text or self.bounds.obstacles):
+            return "declare it with other bounds"
+        if self.is_integer:
+            return "declare it with wire=Wire(key=..., as_text=True) to send its digits"
+        if self.info.type.kind is OptionKind.ARRAY and self.info.wire.separator is None:
+            return 'declare it with wire=Wire(key=..., separator=",") to send one text'
+        return "declare it with another type"
 
 
 @record(frozen=True)
@@ -179,9 +189,9 @@ def typed_options(spec: BackendSpec, style: NamingStyle) -> TypedOptions:
         plain = distinct((style.choice(_choice_words(str(each))) for each in info.choices), taken)
         choices = {each: _sent(info, choice) for each, choice in zip(plain, info.choices, strict=True)}
         bounds, default = option_bounds(info.type), _sent(info, info.default)
-        option = TypedOption(spec.id, info, bounds, name, type_name, choices, default)
+        option = TypedOption(info, bounds, name, type_name, choices, default)
         if (problem := option.problem()) is not None:
-            advice = "declare it with another type, or with wire=Wire(key=None) to leave it out"
+            advice = f"{option.remedy}, or with wire=Wire(key=None) to leave it out"
             problems.append(cannot_carry(EXECUTORCH, spec.id, info.name, problem, advice))
         elif (obstacle := option.obstacle(limits)) is not None:
             advice = f"pass it in C++: etconfig schema {spec.id} --emit cpp"
@@ -201,7 +211,8 @@ def no_macro(name: str) -> str:
 
 def _choice_words(choice: str) -> list[str]:
     is_negative = choice[1:].isdecimal() and choice[0] == "-"
-    return words_in(choice.replace("-", "minus ") if is_negative else choice, "value") or ["empty"]
+    words = words_in(choice.replace("-", "minus ") if is_negative else choice, "value")
+    return words or ["other" if choice else "empty"]
 
 
 def _shown(value: WireValue) -> str:

@@ -23,6 +23,7 @@ from etconfig.plugin.v1 import (
     BackendSpec,
     Ge,
     Gt,
+    Le,
     Len,
     Lt,
     MultipleOf,
@@ -89,7 +90,7 @@ struct Options final {
   // num_threads: an integer from 1 to 8, a multiple of 2; of the method
   std::optional<std::int32_t> num_threads;
   // Memory.
-  // budget: an integer from 0 to 9223372036854775807; of the method
+  // budget: an integer from 0 to 9223372036854775807, in bytes, or its digits as a text; of the method
   std::optional<std::int64_t> budget;
   // A label.
   // label: a text, at least 1 character, at most 4 characters; of the method
@@ -127,7 +128,57 @@ struct Options final {
                 typed_code(spec(options), language, "etconfig")
             (problem,) = caught.value.diagnostics
             assert problem.message == f"ExecuTorch's option map cannot carry AcmeBackend.value: {reason}"
-            assert problem.help == "declare it with another type, or with wire=Wire(key=None) to leave it out"
+            assert problem.help is not None
+            assert problem.help.startswith("declare it with ")
+            assert problem.help.endswith(", or with wire=Wire(key=None) to leave it out")
+
+    @pytest.mark.parametrize(
+        ("annotation", "default", "argument"),
+        [(list[int], [], {"separator": ","}), (int, 2**31, {"as_text": True})],
+    )
+    def test_the_advice_is_a_form_that_the_map_carries(
+        self, annotation: Any, default: Any, argument: dict[str, Any]
+    ) -> None:
+        with pytest.raises(OptionError) as caught:
+            typed_code(spec(one(annotation, default)), "cpp", "etconfig")
+        ((name, value),) = argument.items()
+        shown = f'"{value}"' if isinstance(value, str) else value
+        assert f"wire=Wire(key=..., {name}={shown})" in str(caught.value.diagnostics[0].help)
+        typed_code(spec(one(annotation, default, wire=Wire(key="v", **argument))), "cpp", "etconfig")
+
+    def test_a_form_that_was_taken_is_not_advised_again(self) -> None:
+        with pytest.raises(OptionError) as caught:
+            typed_code(
+                spec(one(list[str], ["a" * 256], wire=Wire(key="v", separator=","))), "cpp", "etconfig"
+            )
+        assert str(caught.value.diagnostics[0].help).startswith("declare it with another type, ")
+
+    @pytest.mark.parametrize(
+        ("annotation", "expected"),
+        [
+            (Annotated[int, Ge(0), Le(2**63 - 1)], "from 0 to 9223372036854775807"),
+            (Annotated[int, Ge(0), Lt(2**64)], "from 0 to 9223372036854775807"),
+            (Annotated[int, Ge(-(2**63)), Le(5)], "from -9223372036854775808 to 5"),
+            (
+                Annotated[int, Gt(-(2**63) - 1), Le(2**64 - 1)],
+                "from -9223372036854775808 to 9223372036854775807",
+            ),
+        ],
+    )
+    def test_bounds_of_64_bits_are_those_of_every_integer(self, annotation: Any, expected: str) -> None:
+        code = typed_code(spec(one(annotation, 1, wire=Wire(key="v", as_text=True))), "cpp", "etconfig")
+        assert f"// v: an integer {expected}, or its digits as a text;" in code
+
+    @pytest.mark.parametrize("bound", [Lt(2**63 - 1), Gt(-(2**63)), Le(2**53 + 1), Lt(-(2**63))])
+    def test_other_long_bounds_are_refused(self, bound: Any) -> None:
+        wire = Wire(key="v", as_text=True)
+        with pytest.raises(OptionError) as caught:
+            typed_code(spec(one(Annotated[int, bound] | None, None, wire=wire)), "cpp", "etconfig")
+        assert str(caught.value.diagnostics[0].help).startswith("declare it with other bounds, ")
+
+    def test_a_choice_without_letters_is_not_called_empty(self) -> None:
+        code = typed_code(spec(one(Literal["", "é", "*/"], "")), "cpp", "etconfig")
+        assert "enum class Value { kEmpty, kOther, kOther2 };" in code
 
 
 class TestKotlin:
