@@ -75,5 +75,7 @@ def _profile(rollout: Mapping[str, Any], row: Mapping[str, Any], name: str) -> T
         match=rollout["match"],
         when=rollout["when"],
         rollout=rollout["rollout"],
-        comment=["The rollout drew its devices by lot; nothing was measured here."],
+        comment=[
+            "The rollout drew its devices by lot; nothing was measured here. Failed devices took no part."
+        ],
     )

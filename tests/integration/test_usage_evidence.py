@@ -36,10 +36,10 @@ def when(condition: str, options: str) -> str:
     return f"\n[[when]]\nif = '{condition}'\n[when.options.ReferenceCpuBackend]\n{options}\n"
 
 
-def write_profile(place: Path, further: str) -> None:
+def write_profile(place: Path, further: str, project: str = "") -> None:
     (place / "profiles" / "acme").mkdir(parents=True, exist_ok=True)
     (place / "profiles" / "acme" / "board.toml").write_text(PROFILE + further)
-    (place / "etconfig.toml").write_text('profile_path = ["profiles"]\n')
+    (place / "etconfig.toml").write_text('profile_path = ["profiles"]\n' + project)
 
 
 def bucket(device: str) -> float:
@@ -230,6 +230,8 @@ class TestTables:
 
 CONDITIONS = (
     ROLLOUT,
+    ROLLOUT,
+    ROLLOUT,
     f"{ROLLOUT} && cpu.available_cores > 2",
     f"(cpu.available_cores > 4 || cpu.available_cores < 3) && {ROLLOUT}",
     f"{ROLLOUT} || cpu.available_cores > 4",
@@ -248,6 +250,7 @@ SETTINGS = (
     f"num_threads = {{ expr = '{ROLLOUT} ? 1 : 2' }}",
     "scratch_bytes = 65536\nnum_threads = 3",
 )
+PROJECT = "[options.ReferenceCpuBackend]\nscratch_bytes = 131072\n"
 
 
 def decided(plan: FleetPlan, facts: Mapping[str, Any]) -> dict[str, str]:
@@ -256,15 +259,16 @@ def decided(plan: FleetPlan, facts: Mapping[str, Any]) -> dict[str, str]:
 
 def test_with_the_profile_every_device_gets_what_reached_devices_had(cli: Cli, place: Path) -> None:
     """Whatever the conditions, a profile is written only if it gives all devices the options of one side."""
-    names = [f"d{n}" for n in range(60)]
+    names = [f"d{n}" for n in range(30)]
     kept = 0
-    for seed in seeds(150):
+    for seed in seeds(100):
         random = Random(seed)
         blocks = [
             when(random.choice(CONDITIONS), random.choice(SETTINGS))
-            for _ in range(random.choice((1, 1, 2, 3)))
+            for _ in range(random.choice((1, 1, 1, 2, 2, 3)))
         ]
-        write_profile(place, "".join(blocks))
+        project = ["", "", when(random.choice(CONDITIONS), random.choice(SETTINGS)), PROJECT]
+        write_profile(place, "".join(blocks), random.choice(project))
         (place / "profiles/acme/used.toml").unlink(missing_ok=True)
         plan = FleetPlan(None, Installation(place))
         for found in rollout_settings(plan):
@@ -286,4 +290,4 @@ def test_with_the_profile_every_device_gets_what_reached_devices_had(cli: Cli, p
                 assert decided(after, facts) == decided(plan, facts), (
                     "devices without an id keep their options"
                 )
-    assert kept > 10
+    assert kept > 3

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from etconfig.app.configuring.configuration import Configuration
+from etconfig.base.provenance import OriginKind
 from etconfig.expression import Expression
 from etconfig.expression.checked import Checked, Logic, Operation
 from etconfig.fleet.deciding.plan import FleetPlan
@@ -50,9 +51,10 @@ def _read(
     sources = set()
     for each in settings:
         option = f"{each.path.backend}.{each.path.option}"
-        others = None if each.condition is None else _others(each.condition, rollout)
-        if each.condition is not None and others is not None:
-            sources.add(each.condition.source)
+        condition = each.condition if each.origin.kind is OriginKind.PROFILE else None
+        others = None if condition is None else _others(condition, rollout)
+        if condition is not None and others is not None:
+            sources.add(condition.source)
             whens[" && ".join((f"has({_ID})", *others))] = None
             value = {"expr": each.value.source} if isinstance(each.value, Expression) else each.value
             options[option] = {"unset": True} if value is UNSET else value
