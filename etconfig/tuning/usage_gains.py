@@ -20,7 +20,7 @@ _METRICS = ("p50", "p95", "load", "first_run")
 def read_usage_gains(path: Path, name: str) -> tuple[dict[str, str], dict[str, str]]:
     """Return what was found of each rollout in a profile, and the profiles of the faster ones, by label.
 
-    Other comparisons are no evidence: their devices differ for other reasons than a lot.
+    Other comparisons do not count as evidence: their devices differ for other reasons than a lot.
 
     Args:
         path: The output of `etconfig fleet compare --json`.

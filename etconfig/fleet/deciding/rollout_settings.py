@@ -10,7 +10,7 @@ from etconfig.base.provenance import OriginKind
 from etconfig.expression import Expression
 from etconfig.expression.checked import Checked, Logic, Operation
 from etconfig.fleet.deciding.plan import FleetPlan
-from etconfig.fleet.deciding.rollouts import Rollout, parts_of, rollouts_at
+from etconfig.fleet.deciding.rollouts import Rollout, rollouts_at, subtrees
 from etconfig.profile.layer import UNSET, Assignment
 
 _ID = "device.id"
@@ -31,7 +31,7 @@ def rollout_settings(plan: FleetPlan) -> Iterator[dict[str, Any]]:
         settings = [each for layer in configuration.resolver.layers for each in layer.assignments]
         deciding = [each.value for each in settings if isinstance(each.value, Expression)]
         deciding += [each.expression for each in plan.conditions_on(profile.name)]
-        parts = [part for each in deciding for part in parts_of(each.tree)]
+        parts = [part for each in deciding for part in subtrees(each.tree)]
         for text, rollout in {str(found): found for part in parts for found in rollouts_at(part)}.items():
             options: dict[str, object] = {}
             whens: dict[str, None] = {}
@@ -84,5 +84,5 @@ def _others(condition: Expression, rollout: Rollout) -> list[str] | None:
 
 def _buckets(expression: Expression, rollout: Rollout) -> int:
     """Count the calls of `bucket` with the name of a rollout."""
-    calls = (each for each in parts_of(expression.tree) if isinstance(each, Operation))
+    calls = (each for each in subtrees(expression.tree) if isinstance(each, Operation))
     return sum(each.function == "bucket" and each.operands[1] == rollout.call.operands[1] for each in calls)
