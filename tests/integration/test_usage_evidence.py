@@ -42,8 +42,8 @@ def write_profile(place: Path, further: str, project: str = "") -> None:
     (place / "etconfig.toml").write_text('profile_path = ["profiles"]\n' + project)
 
 
-def bucket(device: str) -> float:
-    return int(md5(f"new:{device}".encode(), usedforsecurity=False).hexdigest()[:13], 16) / 2**52
+def bucket(device: str, name: str = "new") -> float:
+    return int(md5(f"{name}:{device}".encode(), usedforsecurity=False).hexdigest()[:13], 16) / 2**52
 
 
 def write_fleet(place: Path, **factors: float) -> None:
@@ -257,6 +257,53 @@ def decided(plan: FleetPlan, facts: Mapping[str, Any]) -> dict[str, str]:
     return {str(each.path): each.value for each in plan.outcome(facts).options}
 
 
+@pytest.mark.parametrize(
+    ("blocks", "problem"),
+    [
+        (when(ROLLOUT, "scratch_bytes = 65536"), None),
+        (when(ROLLOUT, "num_threads = 1") + when("cpu.available_cores > 2", "scratch_bytes = 4096"), None),
+        (
+            when(ROLLOUT, "scratch_bytes = 65536") + when("cpu.available_cores > 2", "scratch_bytes = 4096"),
+            "ReferenceCpuBackend.scratch_bytes is set again after it",
+        ),
+        (
+            when(ROLLOUT, "num_threads = 1")
+            + when(f"{ROLLOUT} && cpu.available_cores > 2", "num_threads = 2"),
+            "it sets options of one method or instance, or under several conditions",
+        ),
+        (
+            when(ROLLOUT, "num_threads = 1").replace("when.options", "when.methods.forward.options"),
+            "it sets options of one method or instance, or under several conditions",
+        ),
+        (
+            when(ROLLOUT, f"num_threads = {{ expr = '{ROLLOUT} ? 1 : 2' }}"),
+            f"its bucket also decides in {ROLLOUT} ? 1 : 2",
+        ),
+        (
+            when(f"{ROLLOUT} && {ROLLOUT.replace('<', '>=').replace('3', '1')}", "num_threads = 1"),
+            "its bucket also decides in",
+        ),
+    ],
+)
+def test_a_problem_says_why_a_rollout_is_no_evidence(place: Path, blocks: str, problem: str | None) -> None:
+    write_profile(place, blocks)
+    found = {each["rollout"]: each for each in rollout_settings(FleetPlan(None, Installation(place)))}
+    said = found[ROLLOUT]["problem"]
+    assert said == problem if problem is None else said.startswith(problem)
+
+
+def test_a_rollout_of_whole_models_is_no_evidence(cli: Cli, place: Path) -> None:
+    """Devices of one model are alike, so that they do not count one by one."""
+    text = 'bucket(device.model, "new") < 0.3'
+    write_profile(place, when(text, "num_threads = 1"))
+    (found,) = rollout_settings(FleetPlan(None, Installation(place)))
+    assert found["problem"] == "it does not draw devices one by one, by device.id"
+    data = {"latency": [row(label=f"{text} in acme/board")], "rollouts": [found]}
+    done = tune(cli, place, data, "--output", "used.toml")
+    assert (done.status, (place / "used.toml").exists()) == (0, False)
+    assert "faster by p95, but no evidence for its options: it does not draw" in done.stdout
+
+
 def test_with_the_profile_every_device_gets_what_reached_devices_had(cli: Cli, place: Path) -> None:
     """Whatever the conditions, a profile is written only if it gives all devices the options of one side."""
     names = [f"d{n}" for n in range(30)]
@@ -282,11 +329,13 @@ def test_with_the_profile_every_device_gets_what_reached_devices_had(cli: Cli, p
             kept += 1
             for cores in (2, 4, 8):
                 facts = {"cpu.arch": "arm64", "cpu.available_cores": cores}
-                reached = {
-                    str(decided(plan, {**facts, "device.id": each})) for each in names if bucket(each) < 0.3
-                }
-                now = {str(decided(after, {**facts, "device.id": each})) for each in names}
-                assert now == reached, (blocks, cores)
+                for side in (True, False):  # of the other rollout, which stays
+                    alike = [each for each in names if (bucket(each, "other") < 0.5) is side]
+                    given = {each: str(decided(plan, {**facts, "device.id": each})) for each in alike}
+                    reached = {given[each] for each in alike if bucket(each) < 0.3}
+                    now = {str(decided(after, {**facts, "device.id": each})) for each in alike}
+                    assert len(reached) == 1, (blocks, cores)
+                    assert now == reached, (blocks, cores)
                 assert decided(after, facts) == decided(plan, facts), (
                     "devices without an id keep their options"
                 )
