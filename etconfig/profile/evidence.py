@@ -18,8 +18,12 @@ _INTERVAL_HELP = "write the least and the greatest ratio: interval = [0.56, 0.60
 _MEASURED_KEYS = ("ratio", "interval", "pairs")
 _REQUIRED = ("made", "model", "engine", "device", "noise")
 _KEYS = (*_REQUIRED, "backend", "shapes", "objective", *_MEASURED_KEYS, "options")
+USED = ("source", "made", "rollout", "objective", "devices", "ratio", "interval")
+"""The keys of evidence from usage, which are all required; it may have `options`, too."""
+METRICS = ("load", "first_run", "p50", "p95")
+"""The durations of usage records: the objectives of evidence from usage."""
 OBJECTIVES = ("latency", "throughput", "memory")
-"""What may have been measured."""
+"""What `etconfig tune` may have measured."""
 MODEL = r"sha256:[0-9a-f]+"
 """The form of a model's hash."""
 ENGINE = r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])? \S+"
@@ -38,15 +42,17 @@ class TuningEvidence:
 
     Attributes:
         made: The day of the measurement.
-        model: `sha256:` and the hash of the model's file.
-        engine: The name of the engine's distribution and its version, such as `onnxruntime 1.32.0`.
+        model: `sha256:` and the hash of the model's file; empty from usage.
+        engine: The name of the engine's distribution and its version, such as `onnxruntime 1.32.0`; empty
+            from usage.
         backend: The id of the backend whose engine runs the model; None for a program.
         shapes: The shapes of inputs that were made up, as `NAME=1,3,48,192`.
         device: The facts of the device that it depends on.
-        noise: The ratio of two equal configurations in the same run.
-        objective: What was measured: `latency`, `throughput` or `memory`.
-        whole: All options together.
-        options: The ratio of each option to all others without it, by `BACKEND.OPTION`.
+        noise: The ratio of two equal configurations in the same run; 1 from usage.
+        objective: What was measured: `latency`, `throughput` or `memory`; a duration from usage.
+        whole: All options together. From usage, `pairs` are the devices of the smaller side.
+        options: The ratio of each option to all others without it, by `BACKEND.OPTION`; from usage, `whole`.
+        rollout: The rollout whose devices were compared, from usage; else None.
         find_span: Finds the place of the table.
     """
 
@@ -60,6 +66,7 @@ class TuningEvidence:
     options: Mapping[str, PairedRatio]
     backend: str | None = None
     shapes: tuple[str, ...] = ()
+    rollout: str | None = None
     find_span: Callable[[], Span] = field(compare=False, repr=False)
 
     def sentence(self, option: str, today: datetime.date) -> str | None:
@@ -71,7 +78,12 @@ class TuningEvidence:
         where = next((str(value) for name, value in self.device.items() if name.endswith(".model")), "")
         age = "made today" if days == 0 else f"{days} {'day' if days == 1 else 'days'} old"
         age = age if days >= 0 else f"made on {self.made}"
-        return f"measured {gain_text(found.ratio, self.objective)}{where and f' on {where}'}; {age}"
+        gain = gain_text(found.ratio, self.objective)
+        if self.rollout is not None:
+            together = f" with {len(self.options) - 1} more" if len(self.options) > 1 else ""
+            where = f"at least {found.pairs:,} devices on each side of {self.rollout}"
+            return f"used: {self.objective} {gain}{together}, {where}; {age}"
+        return f"measured {gain}{where and f' on {where}'}; {age}"
 
     def date_problems(self, today: datetime.date) -> Iterator[Diagnostic]:
         """Yield a warning if it is from the future; a day counts for clocks elsewhere."""
@@ -96,35 +108,41 @@ def read_evidence(root: TomlTable) -> TuningEvidence | None:
     if table is None:
         return None
     before = len(table.problems)
-    meant = table.check_keys(_KEYS, "evidence")
-    for key in (each for each in _REQUIRED if each not in meant):
+    is_used = "source" in table.data
+    required, keys = (USED, (*USED, "options")) if is_used else (_REQUIRED, _KEYS)
+    meant = table.check_keys(keys, "evidence")
+    for key in (each for each in required if each not in meant):
         table.require(key, "`etconfig tune` writes it; leave [evidence] out if nothing was measured")
     device = table.table("device")
-    options = _options(table)
+    whole = _gain(table, "devices" if is_used else "pairs")
+    options = _options(table, whole if is_used else None)
+    _text(table, "source", "usage", "usage; leave it out for what `etconfig tune` measured")
     made = table.typed("made", (datetime.date,), "a date")
     model = _text(table, "model", MODEL, "sha256: and the hash of the model's file")
     engine = _text(table, "engine", ENGINE, "NAME VERSION, such as onnxruntime 1.32.0")
     backend = _text(table, "backend", BACKEND, "the id of a backend")
-    objective = _text(table, "objective", "|".join(OBJECTIVES), f"one of {', '.join(OBJECTIVES)}")
+    objectives = METRICS if is_used else OBJECTIVES
+    objective = _text(table, "objective", "|".join(objectives), f"one of {', '.join(objectives)}")
+    rollout = table.string("rollout")
     shapes = tuple(table.strings("shapes"))
     for index in (index for index, each in enumerate(shapes) if not re.fullmatch(SHAPE, each)):
         message = "'shapes' must be texts NAME=1,3,48,192"
         table.report("wrong-type", message, table.value_span("shapes", index))
     noise = _ratio(table, "noise")
-    whole = _gain(table)
-    if len(table.problems) > before or made is None or model is None or engine is None or noise is None:
+    if len(table.problems) > before or made is None:
         return None
     return TuningEvidence(
         made=made,
-        model=model,
-        engine=engine,
+        model=model or "",
+        engine=engine or "",
         device={} if device is None else device.data,
-        noise=noise,
+        noise=noise or 1.0,
         objective=objective or "latency",
         whole=whole,
         options=options,
         backend=backend,
         shapes=shapes,
+        rollout=rollout,
         find_span=partial(root.key_span, "evidence"),
     )
 
@@ -137,27 +155,28 @@ def _text(table: TomlTable, key: str, form: str, wanted: str) -> str | None:
     return found
 
 
-def _options(table: TomlTable) -> dict[str, PairedRatio]:
-    """Read the gain of each option; what is missing or wrong is reported."""
+def _options(table: TomlTable, whole: PairedRatio | None) -> dict[str, PairedRatio]:
+    """Read the gain of each option, or their names if only `whole` is known; problems are reported."""
+    keys = ("option", *_MEASURED_KEYS) if whole is None else ("option",)
     found: dict[str, PairedRatio] = {}
     for each in table.array_of_tables("options"):
-        meant = each.check_keys(("option", *_MEASURED_KEYS), "evidence")
-        for key in (key for key in ("option", "ratio") if key not in meant):
+        meant = each.check_keys(keys, "evidence")
+        for key in (key for key in keys[:2] if key not in meant):
             each.require(key, "`etconfig tune` writes it")
         name = _text(each, "option", OPTION, "BACKEND.OPTION") or ""
         if name in found:
             each.report("wrong-type", f"{name!r} has its gain twice", each.value_span("option"))
-        found[name] = _gain(each)
+        found[name] = whole or _gain(each)
     return found
 
 
-def _gain(table: TomlTable) -> PairedRatio:
-    """Read a gain; what is wrong in it is reported."""
+def _gain(table: TomlTable, count: str = "pairs") -> PairedRatio:
+    """Read a gain, with the number of pairs or devices; what is wrong in it is reported."""
     ratio, interval = _ratio(table, "ratio"), _interval(table)
-    pairs = table.typed("pairs", (int,), "an int")
+    pairs = table.typed(count, (int,), "an int")
     if pairs is not None and pairs < 1:
-        table.report("wrong-type", "'pairs' must be 1 or more", table.value_span("pairs"))
-    if "ratio" not in table.data and {"interval", "pairs"} & table.data.keys():
+        table.report("wrong-type", f"{count!r} must be 1 or more", table.value_span(count))
+    if "ratio" not in table.data and "source" not in table.data and {"interval", "pairs"} & table.data.keys():
         table.require("ratio", "`etconfig tune` writes it")
     if interval is not None and ratio is not None and not interval[0] <= ratio <= interval[1]:
         message = "'interval' must contain the ratio"

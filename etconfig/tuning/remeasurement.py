@@ -85,9 +85,10 @@ def verify_tuned(
     resolution, sha256 = resolve_model(workplace, tuned)
     profile = choose_profile(workplace.installation, path, resolution.facts).profile
     evidence = profile.evidence
-    if evidence is None:
+    if evidence is None or evidence.rollout is not None:
         help = "`etconfig tune MODEL --output FILE` writes a profile with evidence"
-        raise TuningError(problem=f"{path} has no [evidence] to verify", help=help)
+        what = "no [evidence] to verify" if evidence is None else "its [evidence] from usage, not from here"
+        raise TuningError(problem=f"{path} has {what}", help=help)
     if evidence.backend is not None and evidence.backend != request.backend:
         problem = f"{path} was measured with {evidence.backend}, and not with {request.backend}"
         raise TuningError(problem=problem, help="leave --backend out")

@@ -6,6 +6,7 @@ import datetime
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import field
 from pathlib import Path
 
 from etconfig.base.paired_ratio import PairedRatio
@@ -44,6 +45,9 @@ class TunedProfile:
         whole: The ratio of all options together.
         gains: The gain of each option.
         comment: What to know, in lines.
+        match: The condition under which it is selected; by default the facts of `device`.
+        when: The condition of its options, whose scope is in `when.` then.
+        rollout: The rollout whose devices were compared, if it is from usage, without model and engine.
     """
 
     name: str
@@ -51,20 +55,24 @@ class TunedProfile:
     scope: str
     options: Combination
     made: datetime.date
-    model: str
-    engine: str
-    device: Mapping[str, object]
-    noise: float
+    model: str = ""
+    engine: str = ""
+    device: Mapping[str, object] = field(default_factory=dict)
+    noise: float = 1.0
     objective: str
-    backend: str | None
-    shapes: Sequence[str]
+    backend: str | None = None
+    shapes: Sequence[str] = ()
     whole: PairedRatio
-    gains: Mapping[str, PairedRatio]
+    gains: Mapping[str, PairedRatio] = field(default_factory=dict)
     comment: Sequence[str] = ()
+    match: str | None = None
+    when: str | None = None
+    rollout: str | None = None
 
     def text(self) -> str:
         """Return it as TOML."""
-        match = " && ".join(f"{name} == {toml_value(value)}" for name, value in self.device.items())
+        facts = (f"{name} == {toml_value(value)}" for name, value in self.device.items())
+        match = " && ".join(facts) if self.match is None else self.match
         extends = [] if self.extends is None else [f"extends = [{toml_value(self.extends)}]"]
         head = ["[profile]", f"name = {toml_value(self.name)}", *extends]
         head += [f"match = {_quoted(match)}"] if match else []
@@ -73,6 +81,7 @@ class TunedProfile:
         for path, value in self.options.items():
             backend, _, option = path.partition(".")
             backends.setdefault(backend, []).append(f"{option} = {toml_value(value)}")
+        lines += [] if self.when is None else ["", "[[when]]", f"if = {_quoted(self.when)}"]
         for backend, settings in backends.items():
             lines += ["", f"[{self.scope}options.{toml_key(backend)}]", *settings]
         return "\n".join([*lines, "", *self._evidence(), ""])
@@ -80,6 +89,14 @@ class TunedProfile:
     def _evidence(self) -> Iterable[str]:
         device = ", ".join(f"{toml_key(name)} = {toml_value(value)}" for name, value in self.device.items())
         yield "[evidence]"
+        if self.rollout is not None:
+            yield from ('source = "usage"', f"made = {self.made.isoformat()}")
+            yield f"rollout = {_quoted(self.rollout)}"
+            yield f"objective = {toml_value(self.objective)}"
+            yield from _gain_lines(self.whole, "devices")
+            for path in self.options:
+                yield from ("", "[[evidence.options]]", f"option = {toml_value(path)}")
+            return
         yield f"made = {self.made.isoformat()}"
         yield f"model = {toml_value(self.model)}"
         yield f"engine = {toml_value(self.engine)}"
@@ -132,11 +149,11 @@ def profile_name(output: Path, directories: Iterable[Path]) -> str:
     return "/".join(filter(None, names)) or "tuned"
 
 
-def _gain_lines(gain: PairedRatio) -> Iterable[str]:
+def _gain_lines(gain: PairedRatio, count: str = "pairs") -> Iterable[str]:
     yield f"ratio = {gain.ratio:.4f}"
     yield f"interval = [{gain.low:.4f}, {gain.high:.4f}]"
-    yield f"pairs = {gain.pairs}"
+    yield f"{count} = {gain.pairs}"
 
 
 def _quoted(text: str) -> str:
-    return f"'{text}'" if "'" not in text else toml_value(text)
+    return f"'{text}'" if "'" not in text and text.isprintable() else toml_value(text)

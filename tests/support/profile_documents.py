@@ -11,6 +11,10 @@ _EVIDENCE = (
     f'{_HEAD}[evidence]\nmade = 2026-11-01\nmodel = "sha256:0f"\nengine = "tiny 1.0"\n'
     "device = {}\nnoise = 1.01\n"
 )
+_USED = (
+    f'{_HEAD}[evidence]\nsource = "usage"\nmade = 2026-11-01\nrollout = "a"\nobjective = "p95"\n'
+    "ratio = 0.58\ninterval = [0.56, 0.6]\ndevices = 600\n"
+)
 _GAIN = "ratio = 0.58\ninterval = [0.56, 0.6]\npairs = 160\n"
 
 GOOD_PROFILES: Mapping[str, str] = {
@@ -39,6 +43,7 @@ GOOD_PROFILES: Mapping[str, str] = {
     "tables of unknown backends": f"{_HEAD}[options.VendorsOwnDelegate.more]\na = 1.5\nb = [{{ c = 1 }}]\n",
     "whole evidence": f'{_EVIDENCE}backend = "TinyBackend"\nshapes = ["x=1,3,48,192"]\nobjective = "memory"\n'
     f'{_GAIN}[[evidence.options]]\noption = "TinyBackend.threads"\n{_GAIN}',
+    "evidence from usage": f'{_USED}[[evidence.options]]\noption = "TinyBackend.threads"\n',
 }
 
 BAD_PROFILES: Mapping[str, str] = {
@@ -51,6 +56,13 @@ BAD_PROFILES: Mapping[str, str] = {
     "interval without a ratio": f"{_EVIDENCE}interval = [0.56, 0.6]\n",
     "pairs of evidence": f"{_EVIDENCE}{_GAIN}".replace("160", "0"),
     "option of evidence": f'{_EVIDENCE}[[evidence.options]]\noption = "threads"\n{_GAIN}',
+    "source of evidence": _USED.replace('"usage"', '"use"'),
+    "objective of usage": _USED.replace("p95", "latency"),
+    "devices of usage": _USED.replace("600", "0"),
+    "usage without devices": _USED.replace("devices = 600\n", ""),
+    "usage without an interval": _USED.replace("interval = [0.56, 0.6]\n", ""),
+    "model of usage": f'{_USED}model = "sha256:0f"\n',
+    "gain of an option of usage": f'{_USED}[[evidence.options]]\noption = "TinyBackend.threads"\n{_GAIN}',
     "float for an integer": f"{_HEAD}[{_NPU}]\ncore = 2.0\n",
     "float for a fact": f'{_HEAD}[facts]\n"cpu.performance_cores" = 4.0\n',
     "float for a bounded integer": f"{_HEAD}[{_CPU}]\nnum_threads = 4.0\n",

@@ -44,6 +44,8 @@ def models_of(find_parts: Callable[[], Sequence[Delegating]]) -> ConcernsModel:
         return None if not parts or None in found else frozenset(filter(None, found))
 
     def concerns(evidence: TuningEvidence) -> bool | None:
+        if evidence.rollout is not None:  # devices use it with every model
+            return True
         known = hashes(evidence.backend is not None)
         return None if known is None else evidence.model in known
 

@@ -230,7 +230,7 @@ def _tuned_for_one(configurations: Iterable[Configuration], concerns: ConcernsMo
     """Yield a warning for each tuned profile of a bundle that is not for its model alone."""
     for each in configurations:
         tuned = each.chain[-1]
-        if tuned.evidence is None:
+        if tuned.evidence is None or tuned.evidence.rollout is not None:
             continue
         is_known = concerns(tuned.evidence) is not None
         if not is_known or len(programs_in(each.program)) > 1:

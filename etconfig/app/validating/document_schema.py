@@ -101,7 +101,19 @@ def _evidence() -> _Schema:
         required=["made", "model", "engine", "device", "noise"],
     )
     table["dependencies"] = {"interval": ["ratio"], "pairs": ["ratio"]}
-    return {**table, "description": "What `etconfig tune` measured; it changes no option."}
+    used = _table(
+        {
+            "source": {"enum": ["usage"]},
+            "made": {"description": "The day on which it was written."},
+            "rollout": {"type": "string", "description": "The rollout whose devices were compared."},
+            "objective": {"enum": [*evidence.METRICS], "description": "The duration."},
+            "devices": {"type": "integer", "minimum": 1, "description": "The devices of the smaller side."},
+            **{key: gain[key] for key in ("ratio", "interval")},
+            "options": {"type": "array", "items": _table({"option": option}, ["option"])},
+        },
+        required=[*evidence.USED],
+    )
+    return {"oneOf": [table, used], "description": "What `etconfig tune` found; it changes no option."}
 
 
 def _text(pattern: str, description: str) -> _Schema:

@@ -58,7 +58,7 @@ class Contestant:
         if profile.match is None:
             return None
         bases = frozenset(each.name for each in chain[:-1])
-        model = None if profile.evidence is None else profile.evidence.model
+        model = None if profile.evidence is None else profile.evidence.model or None
         return cls(file, profile.name, bases, profile.match.found_at(lambda: span), model)
 
     @property

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from etconfig.cli.rendering.configuration_table import ConfigurationTable
 from etconfig.cli.shared.command_options import FiniteNumber, Share, json_option
@@ -26,6 +27,7 @@ from etconfig.cli.shared.writing import (
     check_can_write,
     files_of_command,
     force_option,
+    write_file,
     writing,
 )
 
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
 
 _INTERRUPTED = 130
 _DURATION = re.compile(r"([0-9.]+) *(s|min|h)?")
+_OF_USAGE = ("from_usage", "output", "only", "force", "profile_paths", "as_json")
+"""The parameters that --from-usage allows."""
 _SECONDS = {"s": 1, "min": 60, "h": 3600, None: 1}
 
 
@@ -95,6 +99,14 @@ class Seconds(FiniteNumber):
     metavar="PROFILE",
     help="Measure a tuned profile again; exit with 1 if it is no longer better.",
 )
+@click.option(
+    "--from-usage",
+    type=click.Path(path_type=Path),
+    is_eager=True,
+    metavar="FILE.json",
+    help="Measure nothing: write the options of a rollout that made devices faster, from the output of fleet "
+    "compare --json; --only names the rollout, if there are several.",
+)
 @force_option
 @partial(configuration_options, on_this_device=True)
 @json_option
@@ -108,6 +120,7 @@ def command(
     study: Path | None,
     verify: Path | None,
     control: str | None,
+    from_usage: Path | None,
     force: bool,
     as_json: bool,
     **choices: Any,
@@ -122,6 +135,7 @@ def command(
     Examples:
       etconfig tune model.pte --budget 1s --output tuned.toml
       etconfig tune model.pte --budget 1s --only ReferenceCpuBackend.num_threads
+      etconfig tune --from-usage compared.json --output profiles/acme/used.toml
     """
     from etconfig.tuning.remeasurement import verify_tuned
     from etconfig.tuning.study import STUDY
@@ -131,6 +145,9 @@ def command(
 
     if output is not None:
         check_can_write(output, TUNED)
+    if from_usage is not None:
+        return _give_usage(from_usage, choices["only"], output, request, as_json=as_json)
+    if output is not None:
         study = study or Path(output.with_suffix(".study.jsonl").name)  # a directory of profiles stays tidy
     if study is not None:
         check_can_write(study, STUDY)
@@ -198,6 +215,55 @@ def _print_report(report: TuneReport, output: Path | None) -> None:
     show()
     for line in report.profile_text.splitlines():
         show(line)
+
+
+def _give_usage(
+    path: Path, only: Sequence[str], output: Path | None, request: ConfigurationRequest, *, as_json: bool
+) -> int:
+    """Print what a comparison of usage says of each rollout, and write the profile of a faster one."""
+    from etconfig.errors import ConfigError, TuningError
+    from etconfig.tuning.tuned_profile import TUNED, profile_name
+    from etconfig.tuning.usage_gains import read_usage_gains
+
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        is_given = context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
+        if is_given and parameter.name not in _OF_USAGE:
+            raise click.UsageError(
+                f"--from-usage measures nothing; leave out {parameter.get_error_hint(context)}"
+            )
+    installation, place = request.installation, output or Path("used.toml")
+    name = profile_name(place, (each.directory for each in installation.readable_profiles.sources))
+    verdicts, texts = read_usage_gains(path, name)
+    if only:
+        unknown = next((each for each in only if each not in verdicts), None)
+        if unknown is not None:
+            raise click.UsageError(
+                f"--only: no rollout {unknown!r}; there are {', '.join(verdicts) or 'none'}"
+            )
+        texts = {label: text for label, text in texts.items() if label in only}
+    if output is not None and len(texts) > 1:
+        raise click.UsageError(f"several rollouts are faster; choose one with --only: {', '.join(texts)}")
+    text = next(iter(texts.values())) if len(texts) == 1 else None
+    if text is not None:
+        try:
+            written = place.with_suffix(".toml").resolve()
+            installation.with_texts({str(written): text}).profile_chain(written)
+        except ConfigError as error:
+            problem = f"{path} leads to no valid profile: {error.diagnostics[0].message}"
+            raise TuningError(problem=problem, help="compare again, with the profiles in force") from error
+    if output is not None and text is not None:
+        write_file(output, text.encode(), TUNED)
+    if as_json:
+        print_json({"rollouts": verdicts, "profile_text": text})
+        return 0
+    for label, verdict in verdicts.items():
+        show(f"{label}: {verdict}")
+    if not texts:
+        show("nothing better than what is configured")
+    elif text is not None:
+        show(f"written to {output}" if output is not None else f"with --output PROFILE it writes:\n\n{text}")
+    return 0
 
 
 def _print_check(checked: EvidenceCheck) -> None:

@@ -66,7 +66,7 @@ programs_option = click.option(
 
 def _only_program(context: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
     """Return the program that is given, by default the only one of the project file."""
-    if path is not None or context.resilient_parsing:
+    if path is not None or context.resilient_parsing or context.params.get("from_usage"):
         return path
     from etconfig.app.configuring.project_programs import programs_of_project
 

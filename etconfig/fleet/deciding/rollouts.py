@@ -54,7 +54,7 @@ class Rollout:
         """Return its truth on a device; None if no condition there depends on it, or it is unknown."""
         for each in plan.conditions_on(profile):
             tree, here = each.expression.tree, {**facts, **each.by_hand}
-            if "bucket" in each.expression.source and self.clause in _parts(tree):
+            if "bucket" in each.expression.source and self.clause in subtrees(tree):
                 truths = {_holds(_with(tree, self.clause, value), here) for value in (True, False)}
                 if len(truths) == 2:
                     return _holds(self.clause, here)
@@ -63,10 +63,10 @@ class Rollout:
 
 def rollouts_of(plan: FleetPlan) -> tuple[Rollout, ...]:
     """Return the rollouts of all profiles that some device may get, sorted by their text."""
-    parts = {part for each in plan.conditions for part in _parts(each.expression.tree)}
+    parts = {part for each in plan.conditions for part in subtrees(each.expression.tree)}
     return tuple(
         sorted(
-            (found for part in parts for found in _rollouts(part)), key=lambda each: (str(each), repr(each))
+            (found for part in parts for found in rollouts_at(part)), key=lambda each: (str(each), repr(each))
         )
     )
 
@@ -79,7 +79,8 @@ def sides_of(
     return {text: side for text, side in found if side is not None}
 
 
-def _rollouts(tree: Checked) -> Iterator[Rollout]:
+def rollouts_at(tree: Checked) -> Iterator[Rollout]:
+    """Yield the rollout that a whole tree is, if it is one."""
     if isinstance(tree, Operation) and tree.function in _MIRRORED:
         (call, bound), sign = tree.operands, tree.function
         if isinstance(call, Constant):
@@ -90,8 +91,9 @@ def _rollouts(tree: Checked) -> Iterator[Rollout]:
             yield Rollout(call, sign, float(bound.value), tree)
 
 
-def _parts(tree: Checked) -> Sequence[Checked]:
-    return (tree, *(part for child in children(tree) for part in _parts(child)))
+def subtrees(tree: Checked) -> Sequence[Checked]:
+    """Return a tree and all trees below its root."""
+    return (tree, *(part for child in children(tree) for part in subtrees(child)))
 
 
 def _with(tree: Checked, clause: Checked, value: bool) -> Checked:

@@ -192,3 +192,68 @@ NONSENSE: dict[tuple[str, str], list[str]] = {
 )
 def test_nonsense_is_refused(message: str, old: str, new: str) -> None:
     assert message in problem_of(old, new)
+
+
+USED = """\
+[profile]
+name = "used"
+
+[evidence]
+source = "usage"
+made = 2026-12-01
+rollout = 'bucket(device.id, "new") < 0.3'
+objective = "p95"
+ratio = 0.8
+interval = [0.75, 0.85]
+devices = 6000
+
+[[evidence.options]]
+option = "TinyBackend.threads"
+"""
+
+
+class TestUsage:
+    """Evidence from usage names a rollout, and neither a model nor an engine."""
+
+    def test_it_is_read(self) -> None:
+        found = evidence_of(USED)
+        assert (found.model, found.engine, found.device) == ("", "", {})
+        assert (found.rollout, found.objective) == ('bucket(device.id, "new") < 0.3', "p95")
+        assert found.options == {"TinyBackend.threads": found.whole}
+        assert (found.whole.ratio, found.whole.low, found.whole.high, found.whole.pairs) == (
+            0.8,
+            0.75,
+            0.85,
+            6000,
+        )
+
+    def test_the_sentence_names_the_rollout(self) -> None:
+        day, path = datetime.date(2026, 12, 2), "TinyBackend.threads"
+        end = 'at least 6,000 devices on each side of bucket(device.id, "new") < 0.3; 1 day old'
+        assert evidence_of(USED).sentence(path, day) == f"used: p95 1.25 x, {end}"
+        two = evidence_of(USED + '[[evidence.options]]\noption = "TinyBackend.other"\n')
+        assert two.sentence(path, day) == f"used: p95 1.25 x with 1 more, {end}"
+        assert two.sentence("TinyBackend.third", day) is None
+
+    @pytest.mark.parametrize(
+        ("old", "new", "message"),
+        [
+            ('"usage"', '"use"', "'source' must be usage; leave it out"),
+            ('"usage"', "1", "'evidence.source' must be a string"),
+            ("made = 2026-12-01\n", "", "[evidence] has no 'made'"),
+            ('"p95"', '"latency"', "'objective' must be one of load, first_run, p50, p95"),
+            ("devices = 6000", "devices = 0", "'devices' must be 1 or more"),
+            ("devices = 6000", "devices = 1.5", "'evidence.devices' must be an int"),
+            ("devices = 6000", "pairs = 6000", "[evidence] has no key 'pairs'"),
+            ("ratio = 0.8\n", "", "[evidence] has no 'ratio'"),
+            ("interval = [0.75, 0.85]", "interval = [0.5, 0.6]", "'interval' must contain the ratio"),
+            ('source = "usage"', 'source = "usage"\nengine = "a 1"', "[evidence] has no key 'engine'"),
+            ('source = "usage"\n', "", "[evidence] has no key 'devices'"),
+            ('.threads"', '.threads"\nratio = 0.8', "[[evidence.options]] has no key 'ratio'"),
+        ],
+    )
+    def test_what_is_wrong_is_reported(self, old: str, new: str, message: str) -> None:
+        assert USED.count(old) == 1
+        with pytest.raises(ProfileError) as caught:
+            profile_of(USED.replace(old, new))
+        assert message in "\n".join(each.message for each in caught.value.diagnostics)

@@ -77,6 +77,7 @@ def compare_fleet_usage(
       etconfig fleet compare devices.parquet --usage 'usage/*.jsonl'
       etconfig fleet compare devices.parquet --usage usage/a.jsonl --revision 7 --json
     """
+    from etconfig.fleet.deciding.rollout_settings import rollout_settings
     from etconfig.fleet.inventory.inventory import find_sources
     from etconfig.fleet.usage.usage_comparison import compare_usage
     from etconfig.fleet.usage.usage_report import GuardOutcome, usage_data, usage_tables
@@ -94,7 +95,8 @@ def compare_fleet_usage(
     project = installation.project
     guards = [GuardOutcome.of(each, counts.latency) for each in (project.guards if project else ())]
     view = View(title="Usage", tables=usage_tables(counts, guards))
-    give_tables(view, usage_data(counts, guards), page, as_json=as_json)
+    data = {**usage_data(counts, guards), "rollouts": [*rollout_settings(planned.plan)]}
+    give_tables(view, data, page, as_json=as_json)
     wrong = sum(each[2] for each in counts.problems)
     remarks = ((counts.unnamed, "without a device"), (wrong, "wrong"))
     left_out = ", ".join(f"{count:,} {why}" for count, why in remarks if count)
