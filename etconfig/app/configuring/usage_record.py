@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from sys import float_info
+from math import isfinite
 from typing import Any
 
 from etconfig.base.plain_data import parse_json
@@ -21,6 +21,8 @@ REASONS = ("matched", "fallback", "named", "fixed", "error")
 """The reasons for a decision, the same in each language."""
 DURATIONS = ("load", "first_run", "p50", "p95")
 """The durations, in microseconds."""
+MAX_DURATION = 10**15
+"""Durations are shorter, in microseconds: 31 years."""
 DROPPED = ("rejected", "facts", "options")
 """The lists from whose ends entries are left out of a record that is too long, in this order."""
 _KEY = "etconfig_usage"
@@ -35,13 +37,13 @@ def _is_count(value: object) -> bool:
 
 
 def _is_duration(value: Any) -> bool:
-    return type(value) in (int, float) and 0 <= value <= float_info.max
+    return type(value) in (int, float) and 0 <= value < MAX_DURATION
 
 
 def _is_fact(value: object) -> bool:
     if isinstance(value, (list, tuple)):
         return all(isinstance(each, str) for each in value)
-    return isinstance(value, (str, bool, int)) or (type(value) is float and abs(value) <= float_info.max)
+    return isinstance(value, (str, bool, int)) or (type(value) is float and isfinite(value))
 
 
 def _objects(*texts: str, needs: str | None = None) -> Callable[[Any], bool]:
@@ -81,7 +83,7 @@ _FIELDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "facts": (_mapping(_is_fact), "an object with the values of facts"),
     "durations_us": (
         lambda value: _are_durations(value) and _have_runs(value),
-        f"an object with {', '.join(DURATIONS)} and runs, 0 or more",
+        f"an object with {', '.join(DURATIONS)} (below 10^15) and runs, 0 or more",
     ),
     "failure": (
         lambda value: isinstance(value, str) and len(value.encode(errors="replace")) <= MAX_FAILURE_BYTES,
@@ -230,6 +232,8 @@ class UsageRecord:
             raise ValueError(f"a usage record takes at most {MAX_BYTES:,} bytes")
         try:
             data = parse_json(text)
+            if b"\\u" in text if isinstance(text, bytes) else "\\u" in text:
+                json.dumps(data, ensure_ascii=False).encode()  # half a character is not text
         except (ValueError, RecursionError) as error:
             raise ValueError(f"it is not a line of JSON: {error}") from error
         if not isinstance(data, dict) or _KEY not in data:

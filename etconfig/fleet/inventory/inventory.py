@@ -176,7 +176,9 @@ def find_sources(texts: Sequence[str], table: str | None = None) -> tuple[Invent
     for text in texts:
         paths = _paths(text)
         if not paths:
-            problems.append(_unreadable(text, "there is no such file", "give files, directories or patterns"))
+            problems.append(
+                _unreadable(text or "''", "there is no such file", "give files, directories or patterns")
+            )
         for path in paths:
             suffix = path.suffix.lower()
             if path.is_dir() or suffix in (*PARQUET, *JSON_LINES):
@@ -196,12 +198,12 @@ def find_sources(texts: Sequence[str], table: str | None = None) -> tuple[Invent
 
 def _paths(text: str) -> list[Path]:
     path = Path(text)
-    if path.is_dir():
+    if text and path.is_dir():
         kinds = (*PARQUET, *JSON_LINES)
         visible = (each for each in path.iterdir() if not is_hidden(each.name))
         inside = sorted(each for each in visible if each.suffix.lower() in kinds)
         return inside or [path]
-    if path.exists():
+    if text and path.exists():
         return [path]
     return sorted(map(Path, glob.glob(text, recursive=True)))  # noqa: PTH207  (absolute patterns, too)
 

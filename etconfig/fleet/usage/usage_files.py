@@ -6,10 +6,11 @@ A record with a problem is counted, and nothing else is read of it.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from etconfig.app.configuring.usage_record import DURATIONS, REASONS, VERSION, UsageRecord
+from etconfig.app.configuring.usage_record import DURATIONS, MAX_DURATION, REASONS, VERSION, UsageRecord
 from etconfig.diagnostics import Diagnostic, Span
 from etconfig.errors import FactError
 from etconfig.fleet.inventory.database import Database
@@ -31,12 +32,15 @@ _PATHS = {
     "has_all_options": "left_out.options",
 }
 """The fields of records that have other names than their columns."""
+_OPTIONS = '[{"path": "VARCHAR", "value": "JSON"}]'
 _INTS = ("INTEGER", "INT")
 _TYPES = {
     "VARCHAR": ("VARCHAR", "JSON", "ENUM"),
     "BIGINT": _INTS,
     "DOUBLE": ("DOUBLE", "FLOAT", "DECIMAL", "INT"),
 }
+_ONE_LINE_ONLY = re.compile(r", given |: line \d| in position ")
+"""The start of what a message says of one line only: lines with one problem are counted together."""
 _BATCH, _MAX_LINE = 10_000, 1 << 20
 
 
@@ -105,7 +109,7 @@ def _values(line: bytes) -> list[object]:
     try:
         read = UsageRecord.from_json(line)
     except ValueError as error:
-        return [str(error).partition(", given ")[0], *[None] * len(_KINDS)]
+        return [_ONE_LINE_ONLY.split(str(error))[0], *[None] * len(_KINDS)]
     options = None if read.options is None else json.dumps(read.options)
     has_all = not (read.left_out or {}).get("options")
     durations = [(read.durations_us or {}).get(name) for name in DURATIONS]
@@ -140,17 +144,19 @@ def _parquet_rows(database: Database, source: InventorySource) -> str:
         raise OSError("it has no column etconfig_usage, so it has no usage records")
     sql["has_failed"] = f"{sql['has_failed']} IS NOT NULL"
     sql["has_all_options"] = f"coalesce(TRY_CAST({sql['has_all_options']} AS BIGINT) = 0, TRUE)"
+    parsed = f"TRY(from_json_strict({sql['options']}, '{_OPTIONS}'))"
     if types.get("options", "VARCHAR") not in _TYPES["VARCHAR"]:
         if not {"path", "value"} <= _fields(database, source, "unnest(options, recursive := true)").keys():
             raise OSError(
                 f"its column options is {types['options']}, but must be STRUCT(path VARCHAR, value JSON)[]"
             )
-        sql["options"] = "to_json(options)"
+        parsed, sql["options"] = "options", "to_json(options)"
     selected = ", ".join(
         f"CAST({sql[name]} AS {kind}) AS {quoted_name(name)}" for name, kind in _KINDS.items()
     )
     rows = (
-        f"SELECT file_row_number + 1 AS row, {sql['version']} AS version, {selected} FROM {source.relation}"
+        f"SELECT file_row_number + 1 AS row, {sql['version']} AS version, {selected}, {parsed} AS parsed "
+        f"FROM {source.relation}"
     )
     problem = " ".join(f"WHEN {wrong} THEN {quoted_text(text)}" for wrong, text in _row_problems())
     return f"row, CASE {problem} END, {', '.join(map(quoted_name, _KINDS))} FROM ({rows})"
@@ -162,11 +168,16 @@ def _row_problems() -> Iterator[tuple[str, str]]:
     reasons = ", ".join(map(quoted_text, REASONS))
     yield f"coalesce(reason NOT IN ({reasons}), TRUE)", f"reason: expected one of {', '.join(REASONS)}"
     yield from ((f"{name} = ''", f"{name}: expected a text that is not empty") for name in _TEXTS)
+    yield (
+        "options IS NOT NULL AND coalesce(list_count([each.path for each in parsed]) < len(parsed), TRUE)",
+        "options: expected a list of objects with path, value and source",
+    )
     yield from (
         (f"{quoted_name(name)} < 0", f"{name}: expected a whole number, 0 or more") for name in _COUNTS
     )
     for name in DURATIONS:
-        yield f"{name} < 0 OR NOT isfinite({name})", f"durations_us.{name}: expected a number, 0 or more"
+        wrong = f"NOT ({name} >= 0 AND {name} < {MAX_DURATION})"
+        yield wrong, f"durations_us.{name}: expected a number, 0 or more and below 10^15"
 
 
 def _fields(database: Database, source: InventorySource, sql: str) -> dict[str, str]:
