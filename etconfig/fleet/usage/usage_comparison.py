@@ -330,19 +330,13 @@ def _latency(database: Database, splits: Sequence[_Split]) -> list[LatencyRow]:
         f"FROM histogram JOIN {_given('number INT', 'side INT', 'cell INT')} USING (cell) GROUP BY ALL",
         _columns(members, 3),
     )
-    counts = {
-        (number, metric, side): int(devices)
-        for number, metric, side, devices in database.rows(
-            "SELECT number, metric, side, sum(n) FROM merged GROUP BY ALL"
-        )
-    }
-    both = [
-        (number, metric) for number, metric, side in counts if side == 0 and (number, metric, 1) in counts
-    ]
-    error = FAMILY_ERROR / max(len(both), 1)
-    places = {
-        (*pair, side): _places(counts[pair[0], pair[1], side], error) for pair in both for side in (0, 1)
-    }
+    pairs = database.rows(
+        "SELECT number, metric, sum(n) FILTER (side = 0), sum(n) FILTER (side = 1) FROM merged "
+        "GROUP BY ALL HAVING min(side) < max(side)"
+    )
+    sides = {(number, metric, side): int(n[side]) for number, metric, *n in pairs for side in (0, 1)}
+    error = FAMILY_ERROR / max(len(pairs), 1)
+    places = {side: _places(devices, error) for side, devices in sides.items()}
     wanted = [(*side, place) for side, found in places.items() for place in {*found} - {0}]
     values: dict[tuple[object, ...], float] = {
         tuple(row[:4]): row[4]
@@ -354,17 +348,16 @@ def _latency(database: Database, splits: Sequence[_Split]) -> list[LatencyRow]:
             _columns(wanted, 4),
         )
     }
-    values |= {
-        (*side, end): other for side in places for end, other in ((0, 0.0), (counts[side] + 1, math.inf))
-    }
-    medians = {}
-    for side, found in places.items():
-        low, first, second, high = (values[side + (place,)] for place in found)  # noqa: RUF005  (not in 3.10)
-        medians[side] = MedianInterval(counts[side], (first + second) / 2, low, high)
-    rows = []
-    for number, metric in both:
-        by, label, _, _ = splits[number]
-        rows.append(LatencyRow(by, label, metric, medians[number, metric, 0], medians[number, metric, 1]))
+
+    def median(*side: object) -> MedianInterval:
+        low, first, second, high = ((*side, place) for place in places[side])
+        middle = (values[first] + values[second]) / 2
+        return MedianInterval(sides[side], middle, values.get(low, 0.0), values.get(high, math.inf))
+
+    rows = [
+        LatencyRow(*splits[number][:2], metric, median(number, metric, 0), median(number, metric, 1))
+        for number, metric, *_ in pairs
+    ]
     kinds, metrics = ("rollout", "profile", "option"), DURATIONS
     return sorted(
         rows, key=lambda row: (not row.claim, kinds.index(row.by), row.label, metrics.index(row.metric))

@@ -8,13 +8,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 
 from etconfig.app.configuring.usage_record import DURATIONS, MAX_DURATION, REASONS, VERSION, UsageRecord
-from etconfig.diagnostics import Diagnostic, Span
 from etconfig.errors import FactError
 from etconfig.fleet.inventory.database import Database
-from etconfig.fleet.inventory.inventory import JSON_LINES, PARQUET, InventorySource, find_sources
+from etconfig.fleet.inventory.inventory import JSON_LINES, PARQUET, InventorySource, find_sources, unreadable
 from etconfig.fleet.inventory.sql_names import quoted_name, quoted_text
 
 _TEXTS, _COUNTS = ("device", "bundle", "profile", "reason", "variant"), ("revision", "at")
@@ -33,14 +33,17 @@ _PATHS = {
 }
 """The fields of records that have other names than their columns."""
 _OPTIONS = '[{"path": "VARCHAR", "value": "JSON"}]'
-_INTS = ("INTEGER", "INT")
+_INTS = r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?"
 _TYPES = {
-    "VARCHAR": ("VARCHAR", "JSON", "ENUM"),
+    "VARCHAR": r"VARCHAR|JSON|ENUM\(.*\)",
     "BIGINT": _INTS,
-    "DOUBLE": ("DOUBLE", "FLOAT", "DECIMAL", "INT"),
+    "DOUBLE": rf"DOUBLE|FLOAT|DECIMAL\([^)]*\)|{_INTS}",
+    "BOOLEAN": ".*",
 }
+"""The types in files, as patterns, by the types of columns; a BOOLEAN tells only if there is a value."""
 _ONE_LINE_ONLY = re.compile(r", given |: line \d| in position ")
 """The start of what a message says of one line only: lines with one problem are counted together."""
+_HELP = "usage records are lines of JSON (.jsonl), or a .parquet file with their fields as columns"
 _BATCH, _MAX_LINE = 10_000, 1 << 20
 
 
@@ -66,31 +69,18 @@ def usage_relation(database: Database, texts: Sequence[str]) -> tuple[str, tuple
                 else:
                     raise OSError("it has no usage records")
         except OSError as error:
-            problems.append(_unreadable(source, str(error.strerror or error).partition("\n")[0]))
+            reason = str(error.strerror or error).partition("\n")[0]
+            problems.append(unreadable(source.label, reason, _HELP))
     if problems:
         raise FactError(diagnostics=tuple(problems))
     return f"({' UNION ALL '.join(found)})", sources
 
 
-def _unreadable(source: InventorySource, reason: str) -> Diagnostic:
-    return Diagnostic(
-        code="unreadable-file",
-        message=f"cannot read {source.label}: {reason}",
-        spans=(Span(file=source.label),),
-        help="usage records are lines of JSON (.jsonl), or a .parquet file with their fields as columns",
-    )
-
-
 def _insert_lines(database: Database, number: int, path: Path) -> None:
     """Read lines of JSON into the table `lines`; empty ones have no row."""
-    rows: list[list[object]] = []
     values = ", ".join(f"unnest(?::{kind}[])" for kind in ("INT", "BIGINT", "VARCHAR", *_KINDS.values()))
-    for row, line in enumerate(_lines(path), 1):
-        rows.append([number, row, *_values(line)])
-        if len(rows) == _BATCH:
-            database.rows(f"INSERT INTO lines SELECT {values}", [*map(list, zip(*rows, strict=True))])
-            rows.clear()
-    if rows:
+    lines = enumerate(_lines(path), 1)
+    while rows := [[number, row, *_values(line)] for row, line in islice(lines, _BATCH)]:
         database.rows(f"INSERT INTO lines SELECT {values}", [*map(list, zip(*rows, strict=True))])
 
 
@@ -130,22 +120,21 @@ def _parquet_rows(database: Database, source: InventorySource) -> str:
         }
     sql = {}
     for name, path in {**dict.fromkeys(_KINDS), **_PATHS, "version": "etconfig_usage"}.items():
-        field, kinds = path or name, _TYPES.get(_KINDS.get(name, "BIGINT"), ())
-        found = types.get(field, '"NULL"')
-        if (
-            kinds
-            and name != "options"
-            and found != '"NULL"'
-            and not any(kind in found.partition("(")[0] for kind in kinds)
-        ):
-            raise OSError(f"its column {field} is {found}, but must be {kinds[0]}")
+        field, kind = path or name, _KINDS.get(name, "BIGINT")
+        found = types.get(field, "NULL").strip('"')
+        if name != "options" and not re.fullmatch(f"NULL|{_TYPES[kind]}", found, re.DOTALL):
+            raise OSError(f"its column {field} is {found}, but must be {kind}")
         sql[name] = ".".join(map(quoted_name, field.split("."))) if field in types else "NULL"
     if "etconfig_usage" not in types:
         raise OSError("it has no column etconfig_usage, so it has no usage records")
     sql["has_failed"] = f"{sql['has_failed']} IS NOT NULL"
     sql["has_all_options"] = f"coalesce(TRY_CAST({sql['has_all_options']} AS BIGINT) = 0, TRUE)"
     parsed = f"TRY(from_json_strict({sql['options']}, '{_OPTIONS}'))"
-    if types.get("options", "VARCHAR") not in _TYPES["VARCHAR"]:
+    for name in _COUNTS:  # one that is too large is wrong, too
+        sql[name] = (
+            f"coalesce(TRY_CAST({sql[name]} AS BIGINT), CASE WHEN {sql[name]} IS NOT NULL THEN -1 END)"
+        )
+    if not re.fullmatch(_TYPES["VARCHAR"], types.get("options", "VARCHAR")):
         if not {"path", "value"} <= _fields(database, source, "unnest(options, recursive := true)").keys():
             raise OSError(
                 f"its column options is {types['options']}, but must be STRUCT(path VARCHAR, value JSON)[]"
