@@ -46,25 +46,20 @@ def _is_fact(value: object) -> bool:
     return isinstance(value, (str, bool, int)) or (type(value) is float and isfinite(value))
 
 
-def _objects(*texts: str, needs: str | None = None) -> Callable[[Any], bool]:
-    def are_right(value: Any) -> bool:
-        return isinstance(value, (list, tuple)) and all(
-            isinstance(each, Mapping)
-            and all(_is_text(each.get(key)) for key in texts)
-            and (needs or texts[0]) in each
+def _objects(*texts: str, needs: str) -> Callable[[Any], bool]:
+    return lambda value: (
+        isinstance(value, (list, tuple))
+        and all(
+            isinstance(each, Mapping) and needs in each and all(_is_text(each.get(key)) for key in texts)
             for each in value
         )
-
-    return are_right
+    )
 
 
 def _mapping(is_right: Callable[[Any], bool], keys: Sequence[str] | None = None) -> Callable[[Any], bool]:
-    def are_right(value: Any) -> bool:
-        return isinstance(value, Mapping) and all(
-            is_right(value[key]) for key in keys or value if key in value
-        )
-
-    return are_right
+    return lambda value: (
+        isinstance(value, Mapping) and all(is_right(value[key]) for key in keys or value if key in value)
+    )
 
 
 _TEXT, _COUNT = (_is_text, "a text that is not empty"), (_is_count, "a whole number, 0 or more")
@@ -78,7 +73,10 @@ _FIELDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "reason": (lambda value: value in REASONS, f"one of {', '.join(REASONS)}"),
     "model": _TEXT,
     "variant": _TEXT,
-    "rejected": (_objects("variant", "reason"), "a list of objects with the texts variant and reason"),
+    "rejected": (
+        _objects("variant", "reason", needs="reason"),
+        "a list of objects with the texts variant and reason",
+    ),
     "options": (_objects("path", "source", needs="value"), "a list of objects with path, value and source"),
     "facts": (_mapping(_is_fact), "an object with the values of facts"),
     "durations_us": (
@@ -201,18 +199,14 @@ class UsageRecord:
         Raises:
             ValueError: it is too long without these, or a value is not plain data.
         """
-        values = {name: getattr(self, name) for name in _FIELDS}
-        data = {_KEY: VERSION} | {
-            key: value for key, value in values.items() if value not in (None, [], (), {})
-        }
-        left_out = dict(data.pop("left_out", {}))
+        data: dict[str, Any] = {_KEY: VERSION, **{name: getattr(self, name) for name in _FIELDS}}
+        left_out = data["left_out"] = dict(self.left_out or {})
         for name in DROPPED:
-            while data.get(name) and len(_line(data, left_out)) >= MAX_BYTES:
+            while data[name] and len(_line(data)) >= MAX_BYTES:
                 kept = data[name]
                 data[name] = dict([*kept.items()][:-1]) if isinstance(kept, Mapping) else kept[:-1]
                 left_out[name] = left_out.get(name, 0) + 1
-                data = {key: value for key, value in data.items() if key != name or value}
-        line = _line(data, left_out)
+        line = _line(data)
         if len(line) >= MAX_BYTES:
             raise ValueError(
                 f"the record takes {len(line) + 1:,} bytes without rejected, facts and options, but at most "
@@ -242,9 +236,9 @@ class UsageRecord:
             raise ValueError(
                 f"{_KEY}: version {_shown(data[_KEY])} is not known; this etconfig reads {VERSION}"
             )
-        given = {name: data[name] for name in _FIELDS if name in data}
-        for name in ("reason", *(name for name, value in given.items() if value is None)):
-            if given.get(name) is None:
+        given = {"reason": data.get("reason"), **{name: data[name] for name in _FIELDS if name in data}}
+        for name, value in given.items():
+            if value is None:
                 raise ValueError(f"{name}: expected {_FIELDS[name][1]}")
         return cls(**given)
 
@@ -254,13 +248,13 @@ def _shown(value: object) -> str:
     return text if len(text) <= 40 else f"{text[:40]}..."
 
 
-def _line(data: Mapping[str, Any], left_out: Mapping[str, int]) -> bytes:
-    """Return the line without its end.
+def _line(data: Mapping[str, Any]) -> bytes:
+    """Return the line without its end, and without what is empty.
 
     Raises:
         ValueError: a value is not plain data, or not text in UTF-8.
     """
-    given = {**data, "left_out": left_out} if left_out else data
+    given = {key: value for key, value in data.items() if value not in (None, [], (), {})}
     try:
         return json.dumps(given, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
     except (TypeError, RecursionError) as error:
@@ -271,9 +265,8 @@ def _without(value: Any, resolution: Resolution | None) -> Any:
     """Return a value in whose text no value of a fact is left that may identify the device."""
     if resolution is None or not isinstance(value, str):
         return value
-    registry = resolution.facts.registry
-    known = ((each, may_identify(registry.get(name))) for name, each in resolution.facts.values.items())
-    hidden = {each for each, is_hidden in known if is_hidden and isinstance(each, str) and each}
+    get, known = resolution.facts.registry.get, resolution.facts.values.items()
+    hidden = {each for name, each in known if isinstance(each, str) and each and may_identify(get(name))}
     for each in sorted(hidden, key=len, reverse=True):
         value = re.sub(rf"(?<!\w){re.escape(each)}(?!\w)", HIDDEN_VALUE, value)
     return value

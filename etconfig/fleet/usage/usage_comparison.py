@@ -37,7 +37,7 @@ _Split: TypeAlias = "tuple[str, str, list[int], list[int]]"
 """What is compared, its words, and the cells of both sides."""
 
 
-@record(frozen=True, kw_only=True)
+@record(frozen=True)
 class _Cell:
     """Devices with one decision and one pattern."""
 
@@ -230,9 +230,8 @@ def _judged(
     newest: dict[str | None, int] = {}
     for used in patterns.values():
         if used.revision is not None:
-            newest[used.bundle] = (
-                max(used.revision, newest.get(used.bundle, 0)) if revision is None else revision
-            )
+            highest = max(used.revision, newest.get(used.bundle, 0))
+            newest[used.bundle] = highest if revision is None else revision
     cells = []
     for decision, pattern, devices, profile, resolution, rollouts in database.rows(
         "SELECT decision, pattern, count(*), any_value(profile), any_value(resolution), any_value(rollouts) "
@@ -240,20 +239,9 @@ def _judged(
     ):
         found = patterns.get(pattern)
         decided = None if resolution is None else options.get(resolution, [])
-        outcome, differences = use_verdict(profile, decided, found, newest)
-        if not decision:
-            outcome, differences = "unknown_device", ()
-        cells.append(
-            _Cell(
-                key=(decision, pattern),
-                devices=devices,
-                profile=profile,
-                sides=json.loads(rollouts or "{}"),
-                used=found,
-                outcome=outcome,
-                differences=differences,
-            )
-        )
+        verdict = use_verdict(profile, decided, found, newest) if decision else ("unknown_device", ())
+        sides = json.loads(rollouts or "{}")
+        cells.append(_Cell((decision, pattern), devices, profile, sides, found, *verdict))
     return cells
 
 
@@ -349,13 +337,16 @@ def _latency(database: Database, splits: Sequence[_Split]) -> list[LatencyRow]:
         )
     }
 
-    def median(*side: object) -> MedianInterval:
+    def median(number: int, metric: str, end: int) -> MedianInterval:
+        side = (number, metric, end)
         low, first, second, high = ((*side, place) for place in places[side])
         middle = (values[first] + values[second]) / 2
         return MedianInterval(sides[side], middle, values.get(low, 0.0), values.get(high, math.inf))
 
     rows = [
-        LatencyRow(*splits[number][:2], metric, median(number, metric, 0), median(number, metric, 1))
+        LatencyRow(
+            splits[number][0], splits[number][1], metric, median(number, metric, 0), median(number, metric, 1)
+        )
         for number, metric, *_ in pairs
     ]
     kinds, metrics = ("rollout", "profile", "option"), DURATIONS

@@ -60,9 +60,7 @@ def usage_data(counts: UsageCounts, guards: Sequence[GuardOutcome]) -> dict[str,
         ],
         "latency": [
             {
-                "by": row.by,
-                "label": row.label,
-                "metric": row.metric,
+                **{name: getattr(row, name) for name in ("by", "label", "metric")},
                 "devices": row.one.devices,
                 "others": row.other.devices,
                 "median_us": row.one.median,
