@@ -165,7 +165,8 @@ class UsageRecord:
         if isinstance(given.get("failure"), str):
             failure = _without(given["failure"], resolution)
             given["failure"] = failure.encode(errors="replace")[:MAX_FAILURE_BYTES].decode(errors="ignore")
-        reason = "error" if resolution is None or "failure" in given else "named"
+        has_failure = given.get("failure") is not None
+        reason = "error" if resolution is None or has_failure else "named"
         if resolution is not None:
             reason = "matched" if reason == "named" and resolution.selection is not None else reason
             reason = "fixed" if reason == "named" and resolution.profile is None else reason

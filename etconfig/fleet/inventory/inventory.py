@@ -177,7 +177,7 @@ def find_sources(texts: Sequence[str], table: str | None = None) -> tuple[Invent
         paths = _paths(text)
         if not paths:
             problems.append(
-                unreadable(text or "''", "there is no such file", "give files, directories or patterns")
+                cannot_read(text or "''", "there is no such file", "give files, directories or patterns")
             )
         for path in paths:
             suffix = path.suffix.lower()
@@ -189,7 +189,7 @@ def find_sources(texts: Sequence[str], table: str | None = None) -> tuple[Invent
                 kinds = ", ".join((*PARQUET[:1], *JSON_LINES[:1], *DATABASE[:1]))
                 help = f"an inventory is a {kinds} file, or a directory of them or of fact sheets"
                 problems.append(
-                    unreadable(str(path), f"it is not an inventory: {suffix or 'no suffix'}", help)
+                    cannot_read(str(path), f"it is not an inventory: {suffix or 'no suffix'}", help)
                 )
     if problems:
         raise FactError(diagnostics=tuple(problems))
@@ -208,7 +208,7 @@ def _paths(text: str) -> list[Path]:
     return sorted(map(Path, glob.glob(text, recursive=True)))  # noqa: PTH207  (absolute patterns, too)
 
 
-def unreadable(label: str, reason: str, help: str) -> Diagnostic:
+def cannot_read(label: str, reason: str, help: str) -> Diagnostic:
     """Return the diagnostic of a file that cannot be read."""
     return Diagnostic(
         code="unreadable-file", message=f"cannot read {label}: {reason}", spans=(Span(file=label),), help=help
@@ -259,10 +259,10 @@ class InventoryOpener:
             with self._database.reading():
                 return self._opened(self._prepared(source))
         except UnusableInventoryError as error:
-            self._report(unreadable(source.label, str(error), error.help))
+            self._report(cannot_read(source.label, str(error), error.help))
         except OSError as error:
             reason = _reason(error, source)
-            self._report(unreadable(source.label, reason, "check that the file is whole and can be read"))
+            self._report(cannot_read(source.label, reason, "check that the file is whole and can be read"))
         return None
 
     def _prepared(self, source: InventorySource) -> InventorySource:

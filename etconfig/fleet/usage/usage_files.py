@@ -14,7 +14,13 @@ from pathlib import Path
 from etconfig.app.configuring.usage_record import DURATIONS, MAX_DURATION, REASONS, VERSION, UsageRecord
 from etconfig.errors import FactError
 from etconfig.fleet.inventory.database import Database
-from etconfig.fleet.inventory.inventory import JSON_LINES, PARQUET, InventorySource, find_sources, unreadable
+from etconfig.fleet.inventory.inventory import (
+    JSON_LINES,
+    PARQUET,
+    InventorySource,
+    cannot_read,
+    find_sources,
+)
 from etconfig.fleet.inventory.sql_names import quoted_name, quoted_text
 
 _TEXTS, _COUNTS = ("device", "bundle", "profile", "reason", "variant"), ("revision", "at")
@@ -40,7 +46,7 @@ _TYPES = {
     "DOUBLE": rf"DOUBLE|FLOAT|DECIMAL\([^)]*\)|{_INTS}",
     "BOOLEAN": ".*",
 }
-"""The types in files, as patterns, by the types of columns; a BOOLEAN tells only if there is a value."""
+"""The types in files, as patterns, by the types of columns; a BOOLEAN says only if there is a value."""
 _ONE_LINE_ONLY = re.compile(r", given |: line \d| in position ")
 """The start of what a message says of one line only: lines with one problem are counted together."""
 _HELP = "usage records are lines of JSON (.jsonl), or a .parquet file with their fields as columns"
@@ -70,7 +76,7 @@ def usage_relation(database: Database, texts: Sequence[str]) -> tuple[str, tuple
                     raise OSError("it has no usage records")
         except OSError as error:
             reason = str(error.strerror or error).partition("\n")[0]
-            problems.append(unreadable(source.label, reason, _HELP))
+            problems.append(cannot_read(source.label, reason, _HELP))
     if problems:
         raise FactError(diagnostics=tuple(problems))
     return f"({' UNION ALL '.join(found)})", sources

@@ -161,6 +161,7 @@ class TestOf:
     def test_a_named_profile(self) -> None:
         resolution = etconfig.resolve(etconfig.load_program(PROGRAM), profile="generic/any")
         assert UsageRecord.of(resolution).reason == "named"
+        assert UsageRecord.of(resolution, failure=None).reason == "named"
 
     def test_a_variant_after_one_that_failed_to_load(self, tmp_path: Path) -> None:
         for name in ("big", "small"):
