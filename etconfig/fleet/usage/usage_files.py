@@ -85,19 +85,20 @@ def usage_relation(database: Database, texts: Sequence[str]) -> tuple[str, tuple
 def _insert_lines(database: Database, number: int, path: Path) -> None:
     """Read lines of JSON into the table `lines`; empty ones have no row."""
     values = ", ".join(f"unnest(?::{kind}[])" for kind in ("INT", "BIGINT", "VARCHAR", *_KINDS.values()))
-    lines = enumerate(_lines(path), 1)
+    lines = _lines(path)
     while rows := [[number, row, *_values(line)] for row, line in islice(lines, _BATCH)]:
         database.rows(f"INSERT INTO lines SELECT {values}", [*map(list, zip(*rows, strict=True))])
 
 
-def _lines(path: Path) -> Iterator[bytes]:
-    """Yield the lines that are not empty; of one that is far too long, the start."""
+def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield the number, from 1, and text of lines that are not empty; of one that is far too long, the start."""
     with path.open("rb") as file:
-        is_start = True
+        row, is_start = 1, True
         while line := file.readline(_MAX_LINE):
             if is_start and line.strip():
-                yield line.removeprefix(b"\xef\xbb\xbf")
+                yield row, line.removeprefix(b"\xef\xbb\xbf")
             is_start = line.endswith(b"\n")
+            row += is_start
 
 
 def _values(line: bytes) -> list[object]:

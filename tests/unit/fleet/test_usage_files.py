@@ -95,6 +95,11 @@ def test_other_values_of_one_field_are_one_problem(tmp_path: Path) -> None:
     assert len({row["problem"] for row in rows_of(tmp_path, write(tmp_path / "b.jsonl", *cut))}) == 1
 
 
+def test_empty_lines_count_in_the_numbers_of_rows(tmp_path: Path) -> None:
+    rows = rows_of(tmp_path, write(tmp_path / "a.jsonl", "", "x" * (3 << 20), " ", "[]"))
+    assert [row["row"] for row in rows] == [2, 4]
+
+
 def test_files_without_records_have_no_rows(tmp_path: Path) -> None:
     (tmp_path / "empty.jsonl").write_text("")
     assert rows_of(tmp_path, tmp_path / "empty.jsonl", write(tmp_path / "blank.jsonl", "", "")) == []
