@@ -91,7 +91,7 @@ def _insert_lines(database: Database, number: int, path: Path) -> None:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield the number, from 1, and text of lines that are not empty; of one that is far too long, the start."""
+    """Yield lines that are not empty, with their numbers from 1; of one that is too long, the start."""
     with path.open("rb") as file:
         row, is_start = 1, True
         while line := file.readline(_MAX_LINE):
