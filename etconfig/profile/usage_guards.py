@@ -49,7 +49,7 @@ def read_guards(section: TomlTable) -> tuple[Guard, ...]:
                 table.report("wrong-type", message, table.value_span(key), did_you_mean(text, words) or _HELP)
         share = _share(table.typed("worse_than", (str, int, float), "a share, such as 5%", _HELP))
         if not 0 <= share < math.inf:
-            message = "'worse_than' must be a share of 0 or more, such as \"5%\""
+            message = "'worse_than' must be a share of 0 or more, such as \"5%\" or 0.05"
             table.report("wrong-type", message, table.value_span("worse_than"), _HELP)
         devices = table.typed("min_devices", (int,), "a number of devices", _HELP)
         if devices is not None and devices < 1:
@@ -61,9 +61,10 @@ def read_guards(section: TomlTable) -> tuple[Guard, ...]:
 
 
 def _share(value: object) -> float:
-    """Return a share, such as `5%` or 0.05; -1 for a text that is none, 0 for nothing."""
+    """Return a share, such as `5%` or 0.05; 0 for nothing, -1 for what is none, such as 5 without `%`."""
     text = str(0 if value is None else value).strip()
     try:
-        return float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+        share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
     except ValueError:
         return -1.0
+    return share if text.endswith("%") or share <= 1 else -1.0

@@ -92,7 +92,7 @@ class Model:
                 groups["profile"].append(({"": own[-1]["profile"]}, value))
             options = {f"{each['path']} = ": json.dumps(each["value"]) for each in own[-1]["options"]}
             groups["option"].append((options, value))
-            if device in known and outcome != "old_revision":
+            if device in known and outcome not in ("old_revision", "other_profile", "option_not_in_force"):
                 cores, available = known[device]
                 if cores == 2 or (cores == 1 and available > 2):
                     for label in (ROLLOUT, f"{ROLLOUT} in acme/{'ab'[cores - 1]}"):
@@ -223,7 +223,10 @@ def fleet_of(count: int, random: Random, slower: Callable[[str, int], float]) ->
             "device": name,
             "reason": "matched",
             "profile": f"acme/{'ab'[cores - 1]}",
-            "options": [{"path": THREADS, "value": available, "source": "profile"}],
+            "options": [
+                {"path": THREADS, "value": available, "source": "profile"},
+                {"path": SCRATCH, "value": 65536 if bucket(name) < 0.3 else 1048576, "source": "profile"},
+            ],
             "durations_us": {
                 metric: random.lognormvariate(7, 0.2) * slower(name, cores)
                 for metric in ("load", "p50", "p95")
@@ -297,7 +300,7 @@ class TestGuards:
             (
                 GUARD.format(5000),
                 3,
-                "guard undecided: p95 by rollout: at most 5% worse: no comparison has 5,000",
+                "no comparison has 5,000 devices on each side, at most 905; wait, do not raise",
             ),
             (GUARD.format(500).replace("5%", "40%"), 0, ""),
             (GUARD.format(500) + 'by = "profile"\n', 0, ""),
@@ -311,10 +314,21 @@ class TestGuards:
         assert done.status == status, done.stderr
         assert message in done.stderr
 
+    def test_devices_that_do_not_run_the_decision_yet_prove_nothing(
+        self, cli: Cli, slow_rollout: Path
+    ) -> None:
+        """The bound is raised, but the records are older: most of the side runs the old value."""
+        write_project(slow_rollout, GUARD.format(500))
+        for path in (slow_rollout / "profiles").rglob("*.toml"):
+            path.write_text(path.read_text().replace("< 0.3", "< 0.9"))
+        done = cli("fleet", "compare", "devices.parquet", "--usage", "usage.jsonl")
+        assert (done.status, "guard undecided" in done.stderr) == (3, True)
+
     @pytest.mark.parametrize(
         ("line", "message"),
         [
             ('metric = "p59"', "'metric' must be one of load, first_run, p50, p95"),
+            ("worse_than = 5", "'worse_than' must be a share of 0 or more, such as"),
             ('worse_than = "a bit"', "'worse_than' must be a share of 0 or more"),
             ("worse_than = -0.1", "'worse_than' must be a share of 0 or more"),
             ("min_devices = 0", "'min_devices' must be 1 or more"),
@@ -372,8 +386,10 @@ def test_wrong_use_is_refused(cli: Cli, place: Path) -> None:
         f"TO '{place}/wrong.parquet' (FORMAT parquet)"
     )
     wrong = cli("fleet", "compare", "devices.parquet", "--usage", "wrong.parquet")
-    assert wrong.status == 2
-    assert "options '[7]' are not a list of objects with path and value" in wrong.stderr
+    assert wrong.status == 0
+    assert "options: expected a list of objects with path, value and source" in wrong.stdout
+    nothing = cli("fleet", "compare", "devices.parquet", "--usage", "")
+    assert (nothing.status, "cannot read '': there is no such file" in nothing.stderr) == (2, True)
     missing = cli("fleet", "compare", "devices.parquet", "--usage", "no.jsonl")
     assert (missing.status, "there is no such file" in missing.stderr) == (2, True)
     (place / "out").mkdir()

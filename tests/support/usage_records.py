@@ -21,6 +21,7 @@ WRONG: tuple[object, ...] = (
     [None],
     {"a": None},
     2**63,
+    1e15,
     -0.5,
     "1",
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from sys import float_info
+from math import isfinite
 from typing import Any
 
 from etconfig.base.plain_data import parse_json
@@ -21,6 +21,8 @@ REASONS = ("matched", "fallback", "named", "fixed", "error")
 """The reasons for a decision, the same in each language."""
 DURATIONS = ("load", "first_run", "p50", "p95")
 """The durations, in microseconds."""
+MAX_DURATION = 10**15
+"""Durations are shorter, in microseconds: 31 years."""
 DROPPED = ("rejected", "facts", "options")
 """The lists from whose ends entries are left out of a record that is too long, in this order."""
 _KEY = "etconfig_usage"
@@ -35,34 +37,29 @@ def _is_count(value: object) -> bool:
 
 
 def _is_duration(value: Any) -> bool:
-    return type(value) in (int, float) and 0 <= value <= float_info.max
+    return type(value) in (int, float) and 0 <= value < MAX_DURATION
 
 
 def _is_fact(value: object) -> bool:
     if isinstance(value, (list, tuple)):
         return all(isinstance(each, str) for each in value)
-    return isinstance(value, (str, bool, int)) or (type(value) is float and abs(value) <= float_info.max)
+    return isinstance(value, (str, bool, int)) or (type(value) is float and isfinite(value))
 
 
-def _objects(*texts: str, needs: str | None = None) -> Callable[[Any], bool]:
-    def are_right(value: Any) -> bool:
-        return isinstance(value, (list, tuple)) and all(
-            isinstance(each, Mapping)
-            and all(_is_text(each.get(key)) for key in texts)
-            and (needs or texts[0]) in each
+def _objects(*texts: str, needs: str) -> Callable[[Any], bool]:
+    return lambda value: (
+        isinstance(value, (list, tuple))
+        and all(
+            isinstance(each, Mapping) and needs in each and all(_is_text(each.get(key)) for key in texts)
             for each in value
         )
-
-    return are_right
+    )
 
 
 def _mapping(is_right: Callable[[Any], bool], keys: Sequence[str] | None = None) -> Callable[[Any], bool]:
-    def are_right(value: Any) -> bool:
-        return isinstance(value, Mapping) and all(
-            is_right(value[key]) for key in keys or value if key in value
-        )
-
-    return are_right
+    return lambda value: (
+        isinstance(value, Mapping) and all(is_right(value[key]) for key in keys or value if key in value)
+    )
 
 
 _TEXT, _COUNT = (_is_text, "a text that is not empty"), (_is_count, "a whole number, 0 or more")
@@ -76,12 +73,15 @@ _FIELDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "reason": (lambda value: value in REASONS, f"one of {', '.join(REASONS)}"),
     "model": _TEXT,
     "variant": _TEXT,
-    "rejected": (_objects("variant", "reason"), "a list of objects with the texts variant and reason"),
+    "rejected": (
+        _objects("variant", "reason", needs="reason"),
+        "a list of objects with the texts variant and reason",
+    ),
     "options": (_objects("path", "source", needs="value"), "a list of objects with path, value and source"),
     "facts": (_mapping(_is_fact), "an object with the values of facts"),
     "durations_us": (
         lambda value: _are_durations(value) and _have_runs(value),
-        f"an object with {', '.join(DURATIONS)} and runs, 0 or more",
+        f"an object with {', '.join(DURATIONS)} (below 10^15) and runs, 0 or more",
     ),
     "failure": (
         lambda value: isinstance(value, str) and len(value.encode(errors="replace")) <= MAX_FAILURE_BYTES,
@@ -165,7 +165,8 @@ class UsageRecord:
         if isinstance(given.get("failure"), str):
             failure = _without(given["failure"], resolution)
             given["failure"] = failure.encode(errors="replace")[:MAX_FAILURE_BYTES].decode(errors="ignore")
-        reason = "error" if resolution is None or "failure" in given else "named"
+        has_failure = given.get("failure") is not None
+        reason = "error" if resolution is None or has_failure else "named"
         if resolution is not None:
             reason = "matched" if reason == "named" and resolution.selection is not None else reason
             reason = "fixed" if reason == "named" and resolution.profile is None else reason
@@ -199,18 +200,14 @@ class UsageRecord:
         Raises:
             ValueError: it is too long without these, or a value is not plain data.
         """
-        values = {name: getattr(self, name) for name in _FIELDS}
-        data = {_KEY: VERSION} | {
-            key: value for key, value in values.items() if value not in (None, [], (), {})
-        }
-        left_out = dict(data.pop("left_out", {}))
+        data: dict[str, Any] = {_KEY: VERSION, **{name: getattr(self, name) for name in _FIELDS}}
+        left_out = data["left_out"] = dict(self.left_out or {})
         for name in DROPPED:
-            while data.get(name) and len(_line(data, left_out)) >= MAX_BYTES:
+            while data[name] and len(_line(data)) >= MAX_BYTES:
                 kept = data[name]
                 data[name] = dict([*kept.items()][:-1]) if isinstance(kept, Mapping) else kept[:-1]
                 left_out[name] = left_out.get(name, 0) + 1
-                data = {key: value for key, value in data.items() if key != name or value}
-        line = _line(data, left_out)
+        line = _line(data)
         if len(line) >= MAX_BYTES:
             raise ValueError(
                 f"the record takes {len(line) + 1:,} bytes without rejected, facts and options, but at most "
@@ -230,6 +227,8 @@ class UsageRecord:
             raise ValueError(f"a usage record takes at most {MAX_BYTES:,} bytes")
         try:
             data = parse_json(text)
+            if b"\\u" in text if isinstance(text, bytes) else "\\u" in text:
+                json.dumps(data, ensure_ascii=False).encode()  # half a character is not text
         except (ValueError, RecursionError) as error:
             raise ValueError(f"it is not a line of JSON: {error}") from error
         if not isinstance(data, dict) or _KEY not in data:
@@ -238,9 +237,9 @@ class UsageRecord:
             raise ValueError(
                 f"{_KEY}: version {_shown(data[_KEY])} is not known; this etconfig reads {VERSION}"
             )
-        given = {name: data[name] for name in _FIELDS if name in data}
-        for name in ("reason", *(name for name, value in given.items() if value is None)):
-            if given.get(name) is None:
+        given = {"reason": data.get("reason"), **{name: data[name] for name in _FIELDS if name in data}}
+        for name, value in given.items():
+            if value is None:
                 raise ValueError(f"{name}: expected {_FIELDS[name][1]}")
         return cls(**given)
 
@@ -250,13 +249,13 @@ def _shown(value: object) -> str:
     return text if len(text) <= 40 else f"{text[:40]}..."
 
 
-def _line(data: Mapping[str, Any], left_out: Mapping[str, int]) -> bytes:
-    """Return the line without its end.
+def _line(data: Mapping[str, Any]) -> bytes:
+    """Return the line without its end, and without what is empty.
 
     Raises:
         ValueError: a value is not plain data, or not text in UTF-8.
     """
-    given = {**data, "left_out": left_out} if left_out else data
+    given = {key: value for key, value in data.items() if value not in (None, [], (), {})}
     try:
         return json.dumps(given, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
     except (TypeError, RecursionError) as error:
@@ -267,9 +266,8 @@ def _without(value: Any, resolution: Resolution | None) -> Any:
     """Return a value in whose text no value of a fact is left that may identify the device."""
     if resolution is None or not isinstance(value, str):
         return value
-    registry = resolution.facts.registry
-    known = ((each, may_identify(registry.get(name))) for name, each in resolution.facts.values.items())
-    hidden = {each for each, is_hidden in known if is_hidden and isinstance(each, str) and each}
+    get, known = resolution.facts.registry.get, resolution.facts.values.items()
+    hidden = {each for name, each in known if isinstance(each, str) and each and may_identify(get(name))}
     for each in sorted(hidden, key=len, reverse=True):
         value = re.sub(rf"(?<!\w){re.escape(each)}(?!\w)", HIDDEN_VALUE, value)
     return value

@@ -176,7 +176,9 @@ def find_sources(texts: Sequence[str], table: str | None = None) -> tuple[Invent
     for text in texts:
         paths = _paths(text)
         if not paths:
-            problems.append(_unreadable(text, "there is no such file", "give files, directories or patterns"))
+            problems.append(
+                cannot_read(text or "''", "there is no such file", "give files, directories or patterns")
+            )
         for path in paths:
             suffix = path.suffix.lower()
             if path.is_dir() or suffix in (*PARQUET, *JSON_LINES):
@@ -187,7 +189,7 @@ def find_sources(texts: Sequence[str], table: str | None = None) -> tuple[Invent
                 kinds = ", ".join((*PARQUET[:1], *JSON_LINES[:1], *DATABASE[:1]))
                 help = f"an inventory is a {kinds} file, or a directory of them or of fact sheets"
                 problems.append(
-                    _unreadable(str(path), f"it is not an inventory: {suffix or 'no suffix'}", help)
+                    cannot_read(str(path), f"it is not an inventory: {suffix or 'no suffix'}", help)
                 )
     if problems:
         raise FactError(diagnostics=tuple(problems))
@@ -196,17 +198,18 @@ def find_sources(texts: Sequence[str], table: str | None = None) -> tuple[Invent
 
 def _paths(text: str) -> list[Path]:
     path = Path(text)
-    if path.is_dir():
+    if text and path.is_dir():
         kinds = (*PARQUET, *JSON_LINES)
         visible = (each for each in path.iterdir() if not is_hidden(each.name))
         inside = sorted(each for each in visible if each.suffix.lower() in kinds)
         return inside or [path]
-    if path.exists():
+    if text and path.exists():
         return [path]
     return sorted(map(Path, glob.glob(text, recursive=True)))  # noqa: PTH207  (absolute patterns, too)
 
 
-def _unreadable(label: str, reason: str, help: str) -> Diagnostic:
+def cannot_read(label: str, reason: str, help: str) -> Diagnostic:
+    """Return the diagnostic of a file that cannot be read."""
     return Diagnostic(
         code="unreadable-file", message=f"cannot read {label}: {reason}", spans=(Span(file=label),), help=help
     )
@@ -256,10 +259,10 @@ class InventoryOpener:
             with self._database.reading():
                 return self._opened(self._prepared(source))
         except UnusableInventoryError as error:
-            self._report(_unreadable(source.label, str(error), error.help))
+            self._report(cannot_read(source.label, str(error), error.help))
         except OSError as error:
             reason = _reason(error, source)
-            self._report(_unreadable(source.label, reason, "check that the file is whole and can be read"))
+            self._report(cannot_read(source.label, reason, "check that the file is whole and can be read"))
         return None
 
     def _prepared(self, source: InventorySource) -> InventorySource:

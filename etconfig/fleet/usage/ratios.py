@@ -42,10 +42,8 @@ def median_ratio(one: MedianInterval, other: MedianInterval) -> PairedRatio:
     ratio = one.median / other.median
     down = math.hypot(_log(one.median, one.low), _log(other.high, other.median))
     up = math.hypot(_log(one.high, one.median), _log(other.median, other.low))
-    high = ratio * math.exp(up) if up < 700 else math.inf
-    return PairedRatio(
-        ratio=ratio, low=ratio * math.exp(-down), high=high, pairs=min(one.devices, other.devices)
-    )
+    low, high = ratio * math.exp(-down), ratio * math.exp(up)
+    return PairedRatio(ratio=ratio, low=low, high=high, pairs=min(one.devices, other.devices))
 
 
 def _log(over: float, under: float) -> float:

@@ -22,7 +22,7 @@ from etconfig.fleet.running.result_tables import RESULT_TABLES, TABLE_FORMAT, ta
 from etconfig.fleet.running.runs import FleetRuns, PlannedRun
 from etconfig.fleet.usage.ratios import FAMILY_ERROR, MedianInterval, lower_place, median_ratio
 from etconfig.fleet.usage.usage_files import usage_relation
-from etconfig.fleet.usage.verdicts import OUTCOMES, UsageDifference, UsedPattern, use_verdict
+from etconfig.fleet.usage.verdicts import NOT_YET, OUTCOMES, UsageDifference, UsedPattern, use_verdict
 
 MAX_PATTERNS = 100_000
 """The most patterns of records, which Python judges one by one."""
@@ -37,7 +37,7 @@ _Split: TypeAlias = "tuple[str, str, list[int], list[int]]"
 """What is compared, its words, and the cells of both sides."""
 
 
-@record(frozen=True, kw_only=True)
+@record(frozen=True)
 class _Cell:
     """Devices with one decision and one pattern."""
 
@@ -230,9 +230,8 @@ def _judged(
     newest: dict[str | None, int] = {}
     for used in patterns.values():
         if used.revision is not None:
-            newest[used.bundle] = (
-                max(used.revision, newest.get(used.bundle, 0)) if revision is None else revision
-            )
+            highest = max(used.revision, newest.get(used.bundle, 0))
+            newest[used.bundle] = highest if revision is None else revision
     cells = []
     for decision, pattern, devices, profile, resolution, rollouts in database.rows(
         "SELECT decision, pattern, count(*), any_value(profile), any_value(resolution), any_value(rollouts) "
@@ -240,34 +239,21 @@ def _judged(
     ):
         found = patterns.get(pattern)
         decided = None if resolution is None else options.get(resolution, [])
-        outcome, differences = use_verdict(profile, decided, found, newest)
-        if not decision:
-            outcome, differences = "unknown_device", ()
-        cells.append(
-            _Cell(
-                key=(decision, pattern),
-                devices=devices,
-                profile=profile,
-                sides=json.loads(rollouts or "{}"),
-                used=found,
-                outcome=outcome,
-                differences=differences,
-            )
-        )
+        verdict = use_verdict(profile, decided, found, newest) if decision else ("unknown_device", ())
+        sides = json.loads(rollouts or "{}")
+        cells.append(_Cell((decision, pattern), devices, profile, sides, found, *verdict))
     return cells
 
 
 def _write_cells(database: Database, cells: Sequence[_Cell], target: Path) -> None:
     """Make the table `cells`, and write the outcome of each device; whole or not at all."""
-    columns: list[list[object]] = [[each.key[0] for each in cells], [each.key[1] for each in cells]]
-    columns += [[each.outcome for each in cells], [each.profile for each in cells]]
-    columns.append([None if each.used is None else each.used.profile for each in cells])
-    names = ("decision UBIGINT", "pattern UBIGINT", "outcome VARCHAR", "decided VARCHAR", "used VARCHAR")
-    unnested = ", ".join(f"unnest(?::{kind}[]) AS {name}" for name, kind in map(str.split, names))
-    database.rows(
-        f"CREATE TEMP TABLE cells AS SELECT *, row_number() OVER () - 1 AS cell FROM (SELECT {unnested})",
-        columns,
-    )
+    rows = [
+        (number, *each.key, each.outcome, each.profile, each.used and each.used.profile)
+        for number, each in enumerate(cells)
+    ]
+    texts = ("outcome VARCHAR", "decided VARCHAR", "used VARCHAR")
+    given = _given("cell INT", "decision UBIGINT", "pattern UBIGINT", *texts)
+    database.rows(f"CREATE TEMP TABLE cells AS FROM {given}", _columns(rows, 6))
     with whole_file(target) as beside:
         database.rows(
             "COPY (SELECT device AS device_id, outcome, decided AS decided_profile, used AS used_profile "
@@ -282,25 +268,30 @@ def _given(*names: str) -> str:
     return f"(SELECT {columns})"
 
 
+def _columns(rows: Sequence[Sequence[object]], count: int) -> list[list[object]]:
+    return [[row[place] for row in rows] for place in range(count)]
+
+
 def _splits(cells: Sequence[_Cell]) -> Iterator[_Split]:
     """Yield what is compared: profiles and values of options with all others, and the sides of rollouts.
 
-    Failed devices take no part; nor, in rollouts, those with an old revision.
+    Failed devices take no part; nor, in rollouts, those that do not run what is decided.
     """
-    labels: dict[tuple[str, str], dict[str, list[int]]] = {}
+    labels: dict[tuple[str, str, str], dict[str, list[int]]] = {}
     for number, cell in enumerate(cells):
         if cell.used is None or cell.outcome == "failed":
             continue
         if cell.used.profile is not None:
-            labels.setdefault(("profile", ""), {}).setdefault(cell.used.profile, []).append(number)
+            labels.setdefault(("profile", "", ""), {}).setdefault(cell.used.profile, []).append(number)
         for path, value in cell.used.options.items():
-            labels.setdefault(("option", f"{path} = "), {}).setdefault(value, []).append(number)
-        for rollout, side in cell.sides.items() if cell.outcome != "old_revision" else ():
-            for label in (rollout, f"{rollout} in {cell.profile}"):
-                labels.setdefault(("rollout", label), {}).setdefault(str(side), []).append(number)
-    for (by, start), groups in labels.items():
-        if by == "rollout" and len(groups) == 2:
-            yield by, start, groups["True"], groups["False"]
+            labels.setdefault(("option", f"{path} = ", ""), {}).setdefault(value, []).append(number)
+        for rollout, side in cell.sides.items() if cell.outcome not in NOT_YET else ():
+            for end in ("", f" in {cell.profile}"):
+                labels.setdefault(("rollout", rollout, end), {}).setdefault(str(side), []).append(number)
+    for (by, start, end), groups in labels.items():
+        is_repeated = end and groups == labels[by, start, ""]  # it decides in one profile only
+        if by == "rollout" and len(groups) == 2 and not is_repeated:
+            yield by, start + end, groups["True"], groups["False"]
         sizes = {label: sum(cells[n].devices for n in members) for label, members in groups.items()}
         if by != "rollout" and len(groups) > 1:
             for label in sorted(groups, key=lambda each: (-sizes[each], each))[:_MAX_VALUES]:
@@ -312,7 +303,7 @@ def _latency(database: Database, splits: Sequence[_Split]) -> list[LatencyRow]:
     """Return the ratios of all splits and durations; all intervals together have the error `FAMILY_ERROR`."""
     parts = " UNION ALL ".join(
         f"SELECT cell, '{name}' AS metric, {_BIN.format(name)} AS bin, count(*) AS n, sum({name}) AS total "
-        f"FROM joined JOIN cells USING (decision, pattern) WHERE {name} > 0 GROUP BY ALL"
+        f"FROM joined JOIN cells USING (decision, pattern) WHERE {name} >= 0.001 GROUP BY ALL"
         for name in DURATIONS
     )
     members = [
@@ -325,21 +316,15 @@ def _latency(database: Database, splits: Sequence[_Split]) -> list[LatencyRow]:
         f"CREATE TEMP TABLE merged AS WITH histogram AS MATERIALIZED ({parts}) "
         "SELECT number, metric, side, bin, sum(n) AS n, sum(total) / sum(n) AS value "
         f"FROM histogram JOIN {_given('number INT', 'side INT', 'cell INT')} USING (cell) GROUP BY ALL",
-        [[row[place] for row in members] for place in range(3)],
+        _columns(members, 3),
     )
-    counts = {
-        (number, metric, side): int(devices)
-        for number, metric, side, devices in database.rows(
-            "SELECT number, metric, side, sum(n) FROM merged GROUP BY ALL"
-        )
-    }
-    both = [
-        (number, metric) for number, metric, side in counts if side == 0 and (number, metric, 1) in counts
-    ]
-    error = FAMILY_ERROR / max(len(both), 1)
-    places = {
-        (*pair, side): _places(counts[pair[0], pair[1], side], error) for pair in both for side in (0, 1)
-    }
+    pairs = database.rows(
+        "SELECT number, metric, sum(n) FILTER (side = 0), sum(n) FILTER (side = 1) FROM merged "
+        "GROUP BY ALL HAVING min(side) < max(side)"
+    )
+    sides = {(number, metric, side): int(n[side]) for number, metric, *n in pairs for side in (0, 1)}
+    error = FAMILY_ERROR / max(len(pairs), 1)
+    places = {side: _places(devices, error) for side, devices in sides.items()}
     wanted = [(*side, place) for side, found in places.items() for place in {*found} - {0}]
     values: dict[tuple[object, ...], float] = {
         tuple(row[:4]): row[4]
@@ -348,20 +333,22 @@ def _latency(database: Database, splits: Sequence[_Split]) -> list[LatencyRow]:
             "side ORDER BY bin) AS upto FROM merged) SELECT number, metric, side, place, min(value) "
             f"FROM ranked JOIN {_given('number INT', 'metric VARCHAR', 'side INT', 'place BIGINT')} "
             "USING (number, metric, side) WHERE upto >= place GROUP BY ALL",
-            [[row[column] for row in wanted] for column in range(4)],
+            _columns(wanted, 4),
         )
     }
-    values |= {
-        (*side, end): other for side in places for end, other in ((0, 0.0), (counts[side] + 1, math.inf))
-    }
-    medians = {}
-    for side, found in places.items():
-        low, first, second, high = (values[side + (place,)] for place in found)  # noqa: RUF005  (not in 3.10)
-        medians[side] = MedianInterval(counts[side], (first + second) / 2, low, high)
-    rows = []
-    for number, metric in both:
-        by, label, _, _ = splits[number]
-        rows.append(LatencyRow(by, label, metric, medians[number, metric, 0], medians[number, metric, 1]))
+
+    def median(number: int, metric: str, end: int) -> MedianInterval:
+        side = (number, metric, end)
+        low, first, second, high = ((*side, place) for place in places[side])
+        middle = (values[first] + values[second]) / 2
+        return MedianInterval(sides[side], middle, values.get(low, 0.0), values.get(high, math.inf))
+
+    rows = [
+        LatencyRow(
+            splits[number][0], splits[number][1], metric, median(number, metric, 0), median(number, metric, 1)
+        )
+        for number, metric, *_ in pairs
+    ]
     kinds, metrics = ("rollout", "profile", "option"), DURATIONS
     return sorted(
         rows, key=lambda row: (not row.claim, kinds.index(row.by), row.label, metrics.index(row.metric))

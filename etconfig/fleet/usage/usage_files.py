@@ -6,14 +6,21 @@ A record with a problem is counted, and nothing else is read of it.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 
-from etconfig.app.configuring.usage_record import DURATIONS, REASONS, VERSION, UsageRecord
-from etconfig.diagnostics import Diagnostic, Span
+from etconfig.app.configuring.usage_record import DURATIONS, MAX_DURATION, REASONS, VERSION, UsageRecord
 from etconfig.errors import FactError
 from etconfig.fleet.inventory.database import Database
-from etconfig.fleet.inventory.inventory import JSON_LINES, PARQUET, InventorySource, find_sources
+from etconfig.fleet.inventory.inventory import (
+    JSON_LINES,
+    PARQUET,
+    InventorySource,
+    cannot_read,
+    find_sources,
+)
 from etconfig.fleet.inventory.sql_names import quoted_name, quoted_text
 
 _TEXTS, _COUNTS = ("device", "bundle", "profile", "reason", "variant"), ("revision", "at")
@@ -31,12 +38,18 @@ _PATHS = {
     "has_all_options": "left_out.options",
 }
 """The fields of records that have other names than their columns."""
-_INTS = ("INTEGER", "INT")
+_OPTIONS = '[{"path": "VARCHAR", "value": "JSON"}]'
+_INTS = r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?"
 _TYPES = {
-    "VARCHAR": ("VARCHAR", "JSON", "ENUM"),
+    "VARCHAR": r"VARCHAR|JSON|ENUM\(.*\)",
     "BIGINT": _INTS,
-    "DOUBLE": ("DOUBLE", "FLOAT", "DECIMAL", "INT"),
+    "DOUBLE": rf"DOUBLE|FLOAT|DECIMAL\([^)]*\)|{_INTS}",
+    "BOOLEAN": ".*",
 }
+"""The types in files, as patterns, by the types of columns; a BOOLEAN says only if there is a value."""
+_ONE_LINE_ONLY = re.compile(r", given |: line \d| in position ")
+"""The start of what a message says of one line only: lines with one problem are counted together."""
+_HELP = "usage records are lines of JSON (.jsonl), or a .parquet file with their fields as columns"
 _BATCH, _MAX_LINE = 10_000, 1 << 20
 
 
@@ -62,42 +75,30 @@ def usage_relation(database: Database, texts: Sequence[str]) -> tuple[str, tuple
                 else:
                     raise OSError("it has no usage records")
         except OSError as error:
-            problems.append(_unreadable(source, str(error.strerror or error).partition("\n")[0]))
+            reason = str(error.strerror or error).partition("\n")[0]
+            problems.append(cannot_read(source.label, reason, _HELP))
     if problems:
         raise FactError(diagnostics=tuple(problems))
     return f"({' UNION ALL '.join(found)})", sources
 
 
-def _unreadable(source: InventorySource, reason: str) -> Diagnostic:
-    return Diagnostic(
-        code="unreadable-file",
-        message=f"cannot read {source.label}: {reason}",
-        spans=(Span(file=source.label),),
-        help="usage records are lines of JSON (.jsonl), or a .parquet file with their fields as columns",
-    )
-
-
 def _insert_lines(database: Database, number: int, path: Path) -> None:
     """Read lines of JSON into the table `lines`; empty ones have no row."""
-    rows: list[list[object]] = []
     values = ", ".join(f"unnest(?::{kind}[])" for kind in ("INT", "BIGINT", "VARCHAR", *_KINDS.values()))
-    for row, line in enumerate(_lines(path), 1):
-        rows.append([number, row, *_values(line)])
-        if len(rows) == _BATCH:
-            database.rows(f"INSERT INTO lines SELECT {values}", [*map(list, zip(*rows, strict=True))])
-            rows.clear()
-    if rows:
+    lines = _lines(path)
+    while rows := [[number, row, *_values(line)] for row, line in islice(lines, _BATCH)]:
         database.rows(f"INSERT INTO lines SELECT {values}", [*map(list, zip(*rows, strict=True))])
 
 
-def _lines(path: Path) -> Iterator[bytes]:
-    """Yield the lines that are not empty; of one that is far too long, the start."""
+def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield lines that are not empty, with their numbers from 1; of one that is too long, the start."""
     with path.open("rb") as file:
-        is_start = True
+        row, is_start = 1, True
         while line := file.readline(_MAX_LINE):
             if is_start and line.strip():
-                yield line.removeprefix(b"\xef\xbb\xbf")
+                yield row, line.removeprefix(b"\xef\xbb\xbf")
             is_start = line.endswith(b"\n")
+            row += is_start
 
 
 def _values(line: bytes) -> list[object]:
@@ -105,7 +106,7 @@ def _values(line: bytes) -> list[object]:
     try:
         read = UsageRecord.from_json(line)
     except ValueError as error:
-        return [str(error).partition(", given ")[0], *[None] * len(_KINDS)]
+        return [_ONE_LINE_ONLY.split(str(error))[0], *[None] * len(_KINDS)]
     options = None if read.options is None else json.dumps(read.options)
     has_all = not (read.left_out or {}).get("options")
     durations = [(read.durations_us or {}).get(name) for name in DURATIONS]
@@ -126,31 +127,32 @@ def _parquet_rows(database: Database, source: InventorySource) -> str:
         }
     sql = {}
     for name, path in {**dict.fromkeys(_KINDS), **_PATHS, "version": "etconfig_usage"}.items():
-        field, kinds = path or name, _TYPES.get(_KINDS.get(name, "BIGINT"), ())
-        found = types.get(field, '"NULL"')
-        if (
-            kinds
-            and name != "options"
-            and found != '"NULL"'
-            and not any(kind in found.partition("(")[0] for kind in kinds)
-        ):
-            raise OSError(f"its column {field} is {found}, but must be {kinds[0]}")
+        field, kind = path or name, _KINDS.get(name, "BIGINT")
+        found = types.get(field, "NULL").strip('"')
+        if name != "options" and not re.fullmatch(f"NULL|{_TYPES[kind]}", found, re.DOTALL):
+            raise OSError(f"its column {field} is {found}, but must be {kind}")
         sql[name] = ".".join(map(quoted_name, field.split("."))) if field in types else "NULL"
     if "etconfig_usage" not in types:
         raise OSError("it has no column etconfig_usage, so it has no usage records")
     sql["has_failed"] = f"{sql['has_failed']} IS NOT NULL"
     sql["has_all_options"] = f"coalesce(TRY_CAST({sql['has_all_options']} AS BIGINT) = 0, TRUE)"
-    if types.get("options", "VARCHAR") not in _TYPES["VARCHAR"]:
+    parsed = f"TRY(from_json_strict({sql['options']}, '{_OPTIONS}'))"
+    for name in _COUNTS:  # one that is too large is wrong, too
+        sql[name] = (
+            f"coalesce(TRY_CAST({sql[name]} AS BIGINT), CASE WHEN {sql[name]} IS NOT NULL THEN -1 END)"
+        )
+    if not re.fullmatch(_TYPES["VARCHAR"], types.get("options", "VARCHAR")):
         if not {"path", "value"} <= _fields(database, source, "unnest(options, recursive := true)").keys():
             raise OSError(
                 f"its column options is {types['options']}, but must be STRUCT(path VARCHAR, value JSON)[]"
             )
-        sql["options"] = "to_json(options)"
+        parsed, sql["options"] = "options", "to_json(options)"
     selected = ", ".join(
         f"CAST({sql[name]} AS {kind}) AS {quoted_name(name)}" for name, kind in _KINDS.items()
     )
     rows = (
-        f"SELECT file_row_number + 1 AS row, {sql['version']} AS version, {selected} FROM {source.relation}"
+        f"SELECT file_row_number + 1 AS row, {sql['version']} AS version, {selected}, {parsed} AS parsed "
+        f"FROM {source.relation}"
     )
     problem = " ".join(f"WHEN {wrong} THEN {quoted_text(text)}" for wrong, text in _row_problems())
     return f"row, CASE {problem} END, {', '.join(map(quoted_name, _KINDS))} FROM ({rows})"
@@ -162,11 +164,16 @@ def _row_problems() -> Iterator[tuple[str, str]]:
     reasons = ", ".join(map(quoted_text, REASONS))
     yield f"coalesce(reason NOT IN ({reasons}), TRUE)", f"reason: expected one of {', '.join(REASONS)}"
     yield from ((f"{name} = ''", f"{name}: expected a text that is not empty") for name in _TEXTS)
+    yield (
+        "options IS NOT NULL AND coalesce(list_count([each.path for each in parsed]) < len(parsed), TRUE)",
+        "options: expected a list of objects with path, value and source",
+    )
     yield from (
         (f"{quoted_name(name)} < 0", f"{name}: expected a whole number, 0 or more") for name in _COUNTS
     )
     for name in DURATIONS:
-        yield f"{name} < 0 OR NOT isfinite({name})", f"durations_us.{name}: expected a number, 0 or more"
+        wrong = f"NOT ({name} >= 0 AND {name} < {MAX_DURATION})"
+        yield wrong, f"durations_us.{name}: expected a number, 0 or more and below 10^15"
 
 
 def _fields(database: Database, source: InventorySource, sql: str) -> dict[str, str]:

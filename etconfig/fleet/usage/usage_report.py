@@ -22,24 +22,29 @@ class GuardOutcome:
         guard: The guard.
         verdict: The outcome.
         worst: The comparison with the highest ratio among those with enough devices, or None.
+        devices: The most devices that the smaller side of a comparison has.
     """
 
     guard: Guard
     verdict: str
     worst: LatencyRow | None
+    devices: int
 
     @classmethod
     def of(cls, guard: Guard, rows: Sequence[LatencyRow]) -> GuardOutcome:
         """Judge a guard: it is broken if a claimed ratio is higher than it allows."""
         watched = [row for row in rows if (row.by, row.metric) == (guard.by, guard.metric)]
+        devices = max((row.ratio.pairs for row in watched), default=0)
         watched = [row for row in watched if row.ratio.pairs >= guard.min_devices]
         broken = [row for row in watched if row.claim and row.ratio.ratio > 1 + guard.worse_than]
         verdict = "broken" if broken else "held" if watched else "undecided"
-        return cls(guard, verdict, max(broken or watched, key=lambda row: row.ratio.ratio, default=None))
+        worst = max(broken or watched, key=lambda row: row.ratio.ratio, default=None)
+        return cls(guard, verdict, worst, devices)
 
     def __str__(self) -> str:
         if self.worst is None:
-            return f"no comparison has {self.guard.min_devices:,} devices on each side"
+            least = f"no comparison has {self.guard.min_devices:,} devices on each side"
+            return f"{least}, at most {self.devices:,}"
         return f"{self.worst.ratio.ratio:.3f} {_interval(self.worst)} {self.worst.label}"
 
 
@@ -55,9 +60,7 @@ def usage_data(counts: UsageCounts, guards: Sequence[GuardOutcome]) -> dict[str,
         ],
         "latency": [
             {
-                "by": row.by,
-                "label": row.label,
-                "metric": row.metric,
+                **{name: getattr(row, name) for name in ("by", "label", "metric")},
                 "devices": row.one.devices,
                 "others": row.other.devices,
                 "median_us": row.one.median,
@@ -94,7 +97,7 @@ def usage_tables(counts: UsageCounts, guards: Sequence[GuardOutcome]) -> list[Ta
         ),
         (
             "Durations",
-            "BY METRIC DEVICES OTHERS MEDIAN OTHERS RATIO INTERVAL CLAIM",
+            "BY METRIC DEVICES OTHERS MEDIAN OTHERS'_MEDIAN RATIO INTERVAL CLAIM",
             [
                 (
                     *(row.label, row.metric, row.one.devices, row.other.devices),

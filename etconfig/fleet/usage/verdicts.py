@@ -24,6 +24,8 @@ OUTCOMES: Mapping[str, str] = {
     "unknown_device": "not in the inventory",
 }
 """The outcomes of decisions, with the words of reports."""
+NOT_YET = ("old_revision", "other_profile", "option_not_in_force")
+"""The outcomes of devices that do not run the decision: they say nothing about a rollout."""
 
 
 @record(frozen=True)

@@ -119,7 +119,7 @@ class TestLength:
         ),
         (
             '{"etconfig_usage": 1, "reason": "named", "durations_us": {"p50": -1}}',
-            "durations_us: expected an object with load, first_run, p50, p95 and runs, 0 or more",
+            r"durations_us: expected an object with load, first_run, p50, p95 \(below 10\^15\) and runs",
         ),
         (f'{{"etconfig_usage": 1, "x": "{"x" * 2048}"}}', "takes at most 2,048 bytes"),
         ("[" * 2000, "it is not a line of JSON"),
@@ -161,6 +161,7 @@ class TestOf:
     def test_a_named_profile(self) -> None:
         resolution = etconfig.resolve(etconfig.load_program(PROGRAM), profile="generic/any")
         assert UsageRecord.of(resolution).reason == "named"
+        assert UsageRecord.of(resolution, failure=None).reason == "named"
 
     def test_a_variant_after_one_that_failed_to_load(self, tmp_path: Path) -> None:
         for name in ("big", "small"):

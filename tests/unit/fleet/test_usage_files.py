@@ -76,6 +76,8 @@ def test_damaged_lines_are_counted_by_the_problem(tmp_path: Path) -> None:
         f'{start}, "device": 17}}': "device: expected a text that is not empty",
         f'{start}, "at": 1.5}}': "at: expected a whole number, 0 or more",
         f'{start}, "durations_us": {{"p50": -1}}}}': "durations_us: expected an object with load, first_run",
+        f'{start}, "durations_us": {{"p50": 1e15}}}}': "durations_us: expected an object with load",
+        f'{start}, "device": "\\ud800"}}': "it is not a line of JSON: 'utf-8' codec can't encode",
         f'{start}, "durations_us": {{"p50": "1"}}}}': "durations_us: expected an object with load, first_run",
         f'{start}, "x": "{"x" * 2100}"}}': "a usage record takes at most 2,048 bytes",
         "x" * (3 << 20): "a usage record takes at most 2,048 bytes",
@@ -89,6 +91,13 @@ def test_damaged_lines_are_counted_by_the_problem(tmp_path: Path) -> None:
 def test_other_values_of_one_field_are_one_problem(tmp_path: Path) -> None:
     lines = [f'{{"etconfig_usage": 1, "reason": "r{n}"}}' for n in range(9)]
     assert len({row["problem"] for row in rows_of(tmp_path, write(tmp_path / "a.jsonl", *lines))}) == 1
+    cut = ['{"etconfig_usage": 1, "reason": ' + " " * n for n in range(9)]
+    assert len({row["problem"] for row in rows_of(tmp_path, write(tmp_path / "b.jsonl", *cut))}) == 1
+
+
+def test_empty_lines_count_in_the_numbers_of_rows(tmp_path: Path) -> None:
+    rows = rows_of(tmp_path, write(tmp_path / "a.jsonl", "", "x" * (3 << 20), " ", "[]"))
+    assert [row["row"] for row in rows] == [2, 4]
 
 
 def test_files_without_records_have_no_rows(tmp_path: Path) -> None:
@@ -97,6 +106,10 @@ def test_files_without_records_have_no_rows(tmp_path: Path) -> None:
 
 
 COLUMNS = "1 AS etconfig_usage, 'matched' AS reason, 'd' AS device"
+WRONG_OPTIONS = (
+    *("'[{'", "'7'", "'null'", "'[7]'", "'[null]'", "'{}'"),
+    *('\'[{"path": "a"}]\'', '\'[{"path": null, "value": 1}]\'', "[{'path': NULL::VARCHAR, 'value': 1}]"),
+)
 
 
 def parquet(path: Path, columns: str) -> Path:
@@ -130,8 +143,11 @@ def test_rows_of_parquet_are_checked_too(tmp_path: Path) -> None:
         "1 AS etconfig_usage, 'because' AS reason": "reason: expected one of",
         f"{COLUMNS}, '' AS profile": "profile: expected a text",
         f"{COLUMNS}, -1 AS at": "at: expected a whole number",
+        f"{COLUMNS}, 18446744073709551615::UBIGINT AS at": "at: expected a whole number",
         f"{COLUMNS}, {{'p50': -1.0}} AS durations_us": "durations_us.p50: expected",
         f"{COLUMNS}, {{'p50': 'nan'::DOUBLE}} AS durations_us": "durations_us.p50: expected",
+        f"{COLUMNS}, {{'p50': 1.7e308}} AS durations_us": "durations_us.p50: expected",
+        **{f"{COLUMNS}, {each} AS options": "options: expected a list" for each in WRONG_OPTIONS},
     }
     for number, (columns, text) in enumerate(wrong.items()):
         (row,) = rows_of(tmp_path, parquet(tmp_path / f"{number}.parquet", columns))
@@ -144,6 +160,13 @@ def test_rows_of_parquet_are_checked_too(tmp_path: Path) -> None:
         ("1 AS a", "it has no column etconfig_usage, so it has no usage records"),
         ("1 AS etconfig_usage, 2 AS reason", "its column reason is INTEGER, but must be"),
         (f"{COLUMNS}, 'x' AS at", "its column at is VARCHAR, but must be"),
+        (f"{COLUMNS}, INTERVAL 1 DAY AS at", "its column at is INTERVAL, but must be BIGINT"),
+        (f"{COLUMNS}, [1] AS revision", r"its column revision is INTEGER\[\], but must be BIGINT"),
+        (f"{COLUMNS}, ['p'] AS profile", r"its column profile is VARCHAR\[\], but must be VARCHAR"),
+        (
+            f"{COLUMNS}, {{'p50': [1.5]}} AS durations_us",
+            r"durations_us.p50 is DECIMAL.*\[\], but must be DOUBLE",
+        ),
         (f"{COLUMNS}, 1 AS durations_us", "durations_us.* has no fields: write a STRUCT"),
         (f"{COLUMNS}, [1] AS options", r"its column options is INTEGER.*, but must be STRUCT"),
         (f"{COLUMNS}, {{'p50': 'x'}} AS durations_us", "its column durations_us.p50 is VARCHAR"),

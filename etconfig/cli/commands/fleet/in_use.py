@@ -26,6 +26,7 @@ from etconfig.report.model import Table, View, count_text
 
 _UNDECIDED = 3
 """The exit status if a guard has too few devices, and none is broken."""
+_ADVICE = {"broken": "go back", "undecided": "wait, do not raise"}
 
 
 @click.command("compare", cls=StrictCommand)
@@ -105,7 +106,7 @@ def compare_fleet_usage(
         note(f"warning: {count_text(counts.repeated, 'device')} in the inventory more than once")
     for each in guards:
         if each.verdict != "held":
-            show(f"guard {each.verdict}: {each.guard}: {each}", err=True)
+            show(f"guard {each.verdict}: {each.guard}: {each}; {_ADVICE[each.verdict]}", err=True)
     verdicts = {each.verdict for each in guards}
     return 1 if "broken" in verdicts else _UNDECIDED if "undecided" in verdicts else 0
 
