@@ -360,6 +360,13 @@ class TestExec:
             assert process.wait(timeout=60) in (status, expected)
 
     @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
+    def test_a_killed_command_ends_it_likewise(self, place):
+        done = subprocess.run(
+            [SCRIPT, "exec", *BOARD, "--effective", "--", "sh", "-c", "kill -9 $$"], check=False
+        )
+        assert done.returncode == -signal.SIGKILL
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
     def test_a_closed_pipe_ends_the_command_as_without_etconfig(self, shell):
         done = shell(f"({run_line('--')} sh -c 'yes; echo $? >&2') | head -n 1")
         assert done.stdout == "y\n"

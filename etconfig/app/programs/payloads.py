@@ -131,6 +131,7 @@ def payload_problems(
             delegates = each.program.plan(method).delegates
             for index, reading in enumerate(payload_readings(each, method)):
                 label = f"{method}: the payload of {delegates[index].id} #{index}"
+                label = label if each.program.path is None else f"{each.program.path}: {label}"
                 yield from _problems(label, reading, facts, severity)
 
 
@@ -141,7 +142,11 @@ def _problems(
         code = "broken-plugin" if reading.is_plugins else "payload-mismatch"
         fix = "update the plugin, or export the program again"
         yield Diagnostic(
-            code=code, message=f"{label}: {reading.problem}", help=fix, severity=Severity.WARNING
+            code=code,
+            message=f"{label}: {reading.problem}",
+            help=fix,
+            severity=Severity.WARNING,
+            subject=label,
         )
     for need, condition, counterpart in reading.needs:
         result = condition.evaluate(facts.values)
@@ -152,6 +157,7 @@ def _problems(
                 message=f"{label} may not fit this device: {need.reason}, and {missing} is not known",
                 help=f"give {' '.join(f'--fact {name}=VALUE' for name in result.missing)}",
                 severity=Severity.NOTE,
+                subject=f"{label}: {need.reason}",
             )
         elif result is not True:
             device = _device_text(condition, counterpart, facts)
@@ -160,6 +166,7 @@ def _problems(
                 message=f"{label} does not fit this device: {need.reason}, and {device}",
                 help="export the program for this device, or choose another variant for it",
                 severity=severity,
+                subject=f"{label}: {need.reason}",
             )
 
 

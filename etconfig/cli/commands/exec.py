@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -84,7 +85,8 @@ def command(
     if effective:
         _report(found, environ)
     if status < 0:  # end as the command did
-        signal.signal(-status, signal.SIG_DFL)
+        with suppress(OSError):  # SIGKILL has no handler
+            signal.signal(-status, signal.SIG_DFL)
         os.kill(os.getpid(), -status)
     return status if status >= 0 else 128 - status
 
