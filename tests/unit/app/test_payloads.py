@@ -178,6 +178,15 @@ class TestProblems:
                 found.setdefault(each, []).append(arch)
         assert [each.devices for each in on_devices(found, 3)] == [("arm64", "riscv"), ("x86_64",)]
 
+    def test_delegates_with_one_problem_are_one(self, tmp_path: Path) -> None:
+        path = tmp_path / "three.pte"
+        path.write_bytes(delegating_program("TinyEngine", copies=3))
+        specs: Any = {"TinyEngine": replace(SPEC, describe_payload=lambda payload, specs: WHOLE)}
+        installation = etconfig.Installation().with_backends(specs)
+        with etconfig.load_program(path, installation=installation) as loaded:
+            (found,) = problems(loaded, cpu_arch="x86_64")
+        assert "the payload of TinyEngine #0 (and of 2 more delegates) does not fit" in found.message
+
     def test_facts_are_shown_without_an_expression_of_the_plugin(self, program: Any) -> None:
         need = PayloadNeed("memory.total > 4 && has(cpu.arch)", reason="it is large")
         (found,) = problems(program(lambda payload, specs: PayloadDescription(needs=[need])), memory_total=3)
