@@ -412,6 +412,12 @@ class TestExec:
         assert done.stderr.endswith(error("cannot run './board.toml': Permission denied"))
         assert done.status == 126
 
+    def test_without_a_variable_a_note_says_so(self, shell):
+        line = run_line("--backend", "Vendor", "--", "true").replace("--profile board.toml", "")
+        assert shell(line).stderr.endswith(
+            "note: no environment variable expresses a value that something sets or recommends\n"
+        )
+
     def test_no_command(self, shell):
         assert shell(run_line()).status == 2
 

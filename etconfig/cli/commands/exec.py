@@ -75,6 +75,8 @@ def command(
     if conflicts:
         return 2
     environ |= found.variables
+    if not found.variables:
+        note("note: no environment variable expresses a value that something sets or recommends")
     try:
         if not effective and is_own_process() and os.name != "nt":  # Windows would only start another one
             _become(arguments, environ)
