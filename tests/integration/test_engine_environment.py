@@ -442,6 +442,13 @@ class TestEffective:
         assert done.stderr.splitlines()[-1].startswith("unknown: Vendor: asking the engine failed: ")
         assert done.stderr.splitlines()[-1].endswith("no engine")
 
+    def test_files_of_the_current_directory_are_not_imported(self, shell, place):
+        for name in ("json", "runpy", "os", "etconfig"):
+            (place / f"{name}.py").write_text("raise SystemExit('a stranger')")
+        done = shell(run_line("--effective", "--", "true"))
+        assert "a stranger" not in done.stderr
+        assert "in force: V_THREADS" in done.stderr
+
     @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
     def test_a_signal_ends_the_report(self, place):
         os.mkfifo("asked")
