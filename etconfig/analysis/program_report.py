@@ -295,7 +295,7 @@ def _described(delegate: DelegateReport) -> Iterator[str]:
     yield "" if payload.target is None else f"compiled for {payload.target}"
     yield "" if payload.sdk_version is None else f"made by {payload.sdk_version}"
     compiled_for = f"it is compiled for {payload.target}"  # shown already
-    yield from (need.reason for need in payload.needs if need.reason != compiled_for)
+    yield from (need.reason for need in payload.needs if not compiled_for.startswith(need.reason))
     yield from payload.notes
 
 

@@ -38,6 +38,7 @@ class Diagnostic:
         severity: How bad the problem is; an error by default.
         fix: A change of the text that solves the problem, if there is one.
         devices: The devices that have it, if some of several do.
+        subject: The thing that has it, where `spans` do not say that.
     """
 
     code: str
@@ -48,6 +49,7 @@ class Diagnostic:
     severity: Severity = Severity.ERROR
     fix: Fix | None = None
     devices: tuple[str, ...] = ()
+    subject: str = ""
 
     def __post_init__(self) -> None:
         if self.code not in CODES:
@@ -93,7 +95,8 @@ def on_devices(
     """
     joined: dict[object, tuple[list[Diagnostic], set[str]]] = {}
     for problem, devices in found.items():
-        problems, having = joined.setdefault((problem.code, problem.severity, problem.spans), ([], set()))
+        same = problem.code, problem.severity, problem.spans, problem.subject
+        problems, having = joined.setdefault(same, ([], set()))
         if having.isdisjoint(devices):  # else it is another problem of the same devices
             problems.append(problem)
             having.update(devices)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from etconfig.app.installation.installation import Installation
+from etconfig.base.own_python import module_command
 from etconfig.errors import MeasurementError
 from etconfig.measuring.measurement_requests import override_texts
 from etconfig.measuring.subjects import LoadedSubject, MeasuredSubject, generated
@@ -38,8 +38,8 @@ class LocalChannel:
     """
 
     def __init__(self, environ: Mapping[str, str]) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "etconfig.measuring.worker"],
+        self._process = subprocess.Popen(  # noqa: S603  # this Python
+            module_command("etconfig.measuring.worker"),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
-import sys
 from collections.abc import Sequence
 
+from etconfig.base.own_python import code_command
+
 _TRIAL = """\
-import faulthandler, importlib, json, os, sys
+import faulthandler, importlib, os
 out, limit_s = os.dup(1), float(sys.argv[1])
 os.dup2(2, 1)
-sys.path[:] = json.loads(sys.argv[2])
-for module in sys.argv[3:]:
+for module in sys.argv[2:]:
     os.write(out, b"\\0")
     faulthandler.dump_traceback_later(limit_s, exit=True, file=out)
     try:
@@ -39,7 +38,7 @@ def ends_of_imports(modules: Sequence[str], limit_s: float) -> dict[str, str]:
     while rest:
         try:
             done = subprocess.run(  # noqa: S603  # this Python
-                [sys.executable, "-c", _TRIAL, str(limit_s), json.dumps(sys.path), *rest],
+                [*code_command(_TRIAL), str(limit_s), *rest],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,

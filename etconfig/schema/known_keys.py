@@ -27,7 +27,8 @@ class KnownKey:
         maximum: The largest number, for `integer`.
 
     Raises:
-        ValueError: the doc is empty, the kind does not exist, or choices or bounds do not belong to it.
+        ValueError: the doc is empty, the kind does not exist, or choices or bounds do not belong to it or
+            exclude everything.
     """
 
     doc: str
@@ -47,6 +48,8 @@ class KnownKey:
             raise ValueError(f"a KnownKey of kind {self.kind!r} has no choices")
         if (self.minimum is not None or self.maximum is not None) and self.kind != "integer":
             raise ValueError(f"a KnownKey of kind {self.kind!r} has no bounds")
+        if self.minimum is not None and self.maximum is not None and self.minimum > self.maximum:
+            raise ValueError(f"of a KnownKey, minimum is {self.minimum}, above maximum, {self.maximum}")
 
     @property
     def texts(self) -> tuple[str, ...]:

@@ -140,7 +140,7 @@ def test_options_are_in_force_and_others_named(printed, code: str) -> None:
 
 def test_the_record_is_a_table(printed) -> None:
     lines = printed(ONNXRUNTIME)
-    assert lines[0] == "Options set for *, OnnxRuntimeBackend: 5 of 7"
+    assert lines[0] == "Options set for OnnxRuntimeBackend: 5 of 7"
     assert [line.split()[:3] for line in lines[2:5]] == [
         ["OPTION", "VALUE", "SET"],
         ["intra_op_num_threads", "0", "yes"],

@@ -360,6 +360,13 @@ class TestExec:
             assert process.wait(timeout=60) in (status, expected)
 
     @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
+    def test_a_killed_command_ends_it_likewise(self, place):
+        done = subprocess.run(
+            [SCRIPT, "exec", *BOARD, "--effective", "--", "sh", "-c", "kill -9 $$"], check=False
+        )
+        assert done.returncode == -signal.SIGKILL
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
     def test_a_closed_pipe_ends_the_command_as_without_etconfig(self, shell):
         done = shell(f"({run_line('--')} sh -c 'yes; echo $? >&2') | head -n 1")
         assert done.stdout == "y\n"
@@ -405,6 +412,12 @@ class TestExec:
         assert done.stderr.endswith(error("cannot run './board.toml': Permission denied"))
         assert done.status == 126
 
+    def test_without_a_variable_a_note_says_so(self, shell):
+        line = run_line("--backend", "Vendor", "--", "true").replace("--profile board.toml", "")
+        assert shell(line).stderr.endswith(
+            "note: no environment variable expresses a value that something sets or recommends\n"
+        )
+
     def test_no_command(self, shell):
         assert shell(run_line()).status == 2
 
@@ -428,6 +441,13 @@ class TestEffective:
         assert done.status == 0
         assert done.stderr.splitlines()[-1].startswith("unknown: Vendor: asking the engine failed: ")
         assert done.stderr.splitlines()[-1].endswith("no engine")
+
+    def test_files_of_the_current_directory_are_not_imported(self, shell, place):
+        for name in ("json", "runpy", "os", "etconfig"):
+            (place / f"{name}.py").write_text("raise SystemExit('a stranger')")
+        done = shell(run_line("--effective", "--", "true"))
+        assert "a stranger" not in done.stderr
+        assert "in force: V_THREADS" in done.stderr
 
     @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
     def test_a_signal_ends_the_report(self, place):

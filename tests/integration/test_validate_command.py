@@ -463,7 +463,7 @@ class TestProject:
     def test_without_one_files_must_be_named(self, place: Path, cli: Callable[..., Outcome]) -> None:
         done = cli("validate")
         assert done.status == 2
-        assert "name files; without a project file, there are none to check" in done.stderr
+        assert "none to check (`etconfig matrix` compares programs alone with devices)" in done.stderr
 
 
 def test_a_broken_project_file_hides_no_other_finding(cli: Callable[..., Outcome], place: Path) -> None:

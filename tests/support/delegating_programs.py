@@ -17,6 +17,7 @@ def delegating_program(
     named_data: Mapping[str, bytes] | None = None,
     scalar_type: int = FLOAT,
     is_dynamic: bool = False,
+    copies: int = 1,
 ) -> bytes:
     """Return a .pte whose method `forward` passes its input of shape (2,) to one delegate.
 
@@ -27,6 +28,7 @@ def delegating_program(
         named_data: Data that the program stores by key.
         scalar_type: The type of both tensors.
         is_dynamic: Input and output may be shorter.
+        copies: The number of such delegates; each is called.
     """
     tensors = [
         tensor(
@@ -47,8 +49,10 @@ def delegating_program(
         values=tensors,
         inputs=[0],
         outputs=[1],
-        delegates=[delegate],
-        instructions=[instruction("DelegateCall", delegate_index=0, args=[0, 1])],
+        delegates=[delegate] * copies,
+        instructions=[
+            instruction("DelegateCall", delegate_index=each, args=[0, 1]) for each in range(copies)
+        ],
     )
     return write(
         method,

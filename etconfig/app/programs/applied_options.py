@@ -55,9 +55,8 @@ class AppliedOptions(HasView):
             for name, value in self.values.items()
             for origin, reason in [(self.origins[name], self.left_out.get(name, ""))]
         ]
-        title = (
-            f"Options set for {self.label}, {self.backend}: {len(rows) - len(self.left_out)} of {len(rows)}"
-        )
+        what = self.backend if self.label == ANY_METHOD else f"{self.label}, {self.backend}"
+        title = f"Options set for {what}: {len(rows) - len(self.left_out)} of {len(rows)}"
         headers = ("OPTION", "VALUE", "SET", "FROM", "REASON")
         return View(title=title, tables=(Table(headers=headers, rows=rows),))
 

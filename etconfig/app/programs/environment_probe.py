@@ -1,6 +1,6 @@
 """`ask_engines`: the options in force in engines that only the environment configures, in a process for them.
 
-`python -m etconfig.app.programs.environment_probe` reads the requested values as JSON, and answers with the
+As a process, this module reads the requested values as JSON, and answers with the
 compared ones. What plugins print goes to stderr.
 """
 
@@ -16,6 +16,7 @@ from typing import Any
 
 from etconfig.app.installation.installation import Installation
 from etconfig.base.effective import compare_options
+from etconfig.base.own_python import module_command
 from etconfig.errors import EtconfigError
 from etconfig.resolver.deciding.options_in_force import reported_options
 
@@ -35,7 +36,7 @@ def ask_engines(
     for backend, options in requested.items():  # one engine may end its process, or disturb another
         try:
             done = subprocess.run(  # noqa: S603  # this Python
-                [sys.executable, "-m", __name__, backend],
+                [*module_command(__name__), backend],
                 input=json.dumps(options),
                 capture_output=True,
                 text=True,

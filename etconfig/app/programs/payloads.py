@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import defaultdict
 from collections.abc import Iterator
 
 from etconfig.app.configuring.default_program import OpenedProgram
@@ -22,6 +23,7 @@ from etconfig.expression import Expression, ExpressionType, Unknown, parse_expre
 from etconfig.facts.registry import FactRegistry
 from etconfig.facts.sheet import FactSheet, fact_text
 from etconfig.program.model import BackendDelegate
+from etconfig.report.model import count_text
 from etconfig.schema.guarded_calls import failing_as
 from etconfig.schema.payload_description import PayloadDescription, PayloadNeed
 from etconfig.schema.spec import BackendSpec
@@ -123,15 +125,22 @@ def payload_problems(
 ) -> Iterator[Diagnostic]:
     """Yield a problem for each payload that does not fit a device, and a note where a fact is unknown.
 
+    Payloads of a method that have the same problem are one.
     A payload that cannot be described is a warning, since the engine decides in the end.
     """
     for each in program.programs if isinstance(program, SeveralPrograms) else (program,):
         for method in each.method_names if isinstance(each, OpenedProgram) else ():
             assert isinstance(each, OpenedProgram)
+            start = method if each.program.path is None else f"{each.program.path}: {method}"
+            readings, alike = payload_readings(each, method), defaultdict[object, list[int]](list)
             delegates = each.program.plan(method).delegates
-            for index, reading in enumerate(payload_readings(each, method)):
-                label = f"{method}: the payload of {delegates[index].id} #{index}"
-                yield from _problems(label, reading, facts, severity)
+            for index, reading in enumerate(readings):
+                needs = tuple(need for need, *_ in reading.needs)
+                alike[delegates[index].id, reading.problem, needs].append(index)
+            for first, *others in alike.values():
+                more = f" (and of {count_text(len(others), 'more delegate')})" if others else ""
+                label = f"{start}: the payload of {delegates[first].id} #{first}{more}"
+                yield from _problems(label, readings[first], facts, severity)
 
 
 def _problems(
@@ -141,7 +150,11 @@ def _problems(
         code = "broken-plugin" if reading.is_plugins else "payload-mismatch"
         fix = "update the plugin, or export the program again"
         yield Diagnostic(
-            code=code, message=f"{label}: {reading.problem}", help=fix, severity=Severity.WARNING
+            code=code,
+            message=f"{label}: {reading.problem}",
+            help=fix,
+            severity=Severity.WARNING,
+            subject=label,
         )
     for need, condition, counterpart in reading.needs:
         result = condition.evaluate(facts.values)
@@ -152,6 +165,7 @@ def _problems(
                 message=f"{label} may not fit this device: {need.reason}, and {missing} is not known",
                 help=f"give {' '.join(f'--fact {name}=VALUE' for name in result.missing)}",
                 severity=Severity.NOTE,
+                subject=f"{label}: {need.reason}",
             )
         elif result is not True:
             device = _device_text(condition, counterpart, facts)
@@ -160,6 +174,7 @@ def _problems(
                 message=f"{label} does not fit this device: {need.reason}, and {device}",
                 help="export the program for this device, or choose another variant for it",
                 severity=severity,
+                subject=f"{label}: {need.reason}",
             )
 
 

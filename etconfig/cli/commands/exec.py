@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -74,6 +75,8 @@ def command(
     if conflicts:
         return 2
     environ |= found.variables
+    if not found.variables:
+        note("note: no environment variable expresses a value that something sets or recommends")
     try:
         if not effective and is_own_process() and os.name != "nt":  # Windows would only start another one
             _become(arguments, environ)
@@ -84,7 +87,8 @@ def command(
     if effective:
         _report(found, environ)
     if status < 0:  # end as the command did
-        signal.signal(-status, signal.SIG_DFL)
+        with suppress(OSError):  # SIGKILL has no handler
+            signal.signal(-status, signal.SIG_DFL)
         os.kill(os.getpid(), -status)
     return status if status >= 0 else 128 - status
 

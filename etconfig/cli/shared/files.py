@@ -41,7 +41,10 @@ def _files_of_project() -> list[str]:
 
     installation = Installation(Path.cwd())
     if installation.project_path is None:
-        raise click.BadParameter("name files; without a project file, there are none to check")
+        raise click.BadParameter(
+            "name files; without a project file, there are none to check "
+            "(`etconfig matrix` compares programs alone with devices)"
+        )
     found, folder = [installation.project_path], installation.project_path.parent
     try:
         # what is wrong elsewhere in the project file keeps no other file from being checked

@@ -24,7 +24,7 @@ from etconfig.cli.shared.standard_output import (
 _INTERRUPTED = 130
 """The exit status of a command that Ctrl-C ended, by the convention of shells: 128 + SIGINT."""
 
-_ABANDONED = ("etconfig-facts", "etconfig-import")
+_ABANDONED = ("etconfig-facts", "etconfig-import", "etconfig-payload")
 """The names of threads that are not waited for beyond a time limit."""
 
 _COLLECT_EVERY = 500_000
@@ -65,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _has_abandoned_threads() -> bool:
-    """Return True if a detector or an import still runs that nobody waits for, as after Ctrl-C."""
+    """Return True if a detector, an import or a description still runs for nobody, as after Ctrl-C."""
     threading = sys.modules.get("threading")
     return threading is not None and any(
         each.name.startswith(_ABANDONED) for each in threading.enumerate() if each.daemon

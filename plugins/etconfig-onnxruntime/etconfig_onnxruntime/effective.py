@@ -34,6 +34,8 @@ def effective_options(session: Any) -> Mapping[str, EffectiveOption]:
 
     ONNX Runtime has hardly any answers: mostly, it repeats what it was given. So most values are assumed.
     """
+    if not hasattr(session, "get_session_options"):
+        raise TypeError(f"expected an onnxruntime.InferenceSession, given {type(session).__name__}")
     settings = session.get_session_options()
     found = {name: EffectiveOption.assumed(attribute_value(settings, name), _GIVEN) for name in ATTRIBUTES}
     found |= {name: _threads(settings, name) for name in _THREADS}

@@ -184,8 +184,8 @@ def _read(file: str, _changed: int, size: int) -> ProviderLibrary:
             raise ValueError(f"{place} must be a table")
         _check(f"{place}.", table, _OPTION_KEYS, required=("doc",))
         choices = table.get("choices", [])
-        if not all(isinstance(each, str) for each in choices):
-            raise ValueError(f"{place}.choices must be strings")
+        if "choices" in table and not (choices and all(isinstance(each, str) for each in choices)):
+            raise ValueError(f"{place}.choices must be strings, at least one")
         try:
             options[key] = KnownKey(**{**table, "choices": tuple(choices)})
         except ValueError as error:

@@ -309,7 +309,12 @@ def _fields(table: _Accelerator) -> Mapping[str, str]:
 
 def _mistake(table: _Accelerator) -> str:
     """Return what is wrong with the keys of a provider; an empty text if nothing is."""
+    for key, text in {**getattr(table, "options", {}), **table.unchecked}.items():
+        if not key or "\0" in key + text:  # it would cut the text off
+            return f"{key!r} is {text!r}; a key must not be empty, and nothing contains a null character"
     if isinstance(table, PluginProvider):
+        if not table.name or "\0" in table.name:
+            return f"name is {table.name!r}; expected the name of a provider"
         short = short_name(table.name)
         if short in PROVIDERS:
             return f"name is {table.name!r}; set provider = {short!r} instead, which has options of its own"

@@ -342,3 +342,8 @@ class TestOptimizedModels:
         with pytest.raises(ModelRefusedError):
             build_session(options, b"no model")
         build_session(options, MODEL)
+
+
+def test_an_object_that_is_not_a_session_is_named() -> None:
+    with pytest.raises(TypeError, match=r"^expected an onnxruntime\.InferenceSession, given SessionOptions$"):
+        effective_options(ort.SessionOptions())

@@ -94,6 +94,15 @@ class TestOptions:
                 "options.threads is '9'; expected an integer >= 1 and <= 8 as a string",
             ),
             ({"unchecked": {"power": "low"}}, "unchecked has the known option 'power'; set options.power"),
+            ({"name": ""}, "name is ''; expected the name of a provider"),
+            (
+                {"unchecked": {"": "1"}},
+                "'' is '1'; a key must not be empty, and nothing contains a null character",
+            ),
+            (
+                {"options": {"power": "low\0"}},
+                "'power' is 'low\\x00'; a key must not be empty, and nothing contains a null character",
+            ),
             (
                 {"name": "CUDAExecutionProvider"},
                 "name is 'CUDAExecutionProvider'; set provider = 'cuda' instead, which has options of its "
@@ -180,8 +189,13 @@ class TestDescriptions:
             ('name = "A"\nlibrary = "libacme.so"\n[options.a]', "options.a.doc is missing"),
             (
                 'name = "A"\nlibrary = "libacme.so"\n[options.a]\ndoc = "x"\nchoices = [1]',
-                "options.a.choices must be strings",
+                "options.a.choices must be strings, at least one",
             ),
+            (
+                'name = "A"\nlibrary = "libacme.so"\n[options.a]\ndoc = "x"\nchoices = []',
+                "options.a.choices must be strings, at least one",
+            ),
+            (ACME.replace("maximum = 8", "maximum = 0"), "minimum is 1, above maximum, 0"),
             (
                 'name = "A"\nlibrary = "libacme.so"\n[options.a]\ndoc = "x"\nkind = "float"',
                 "options.a: kind of a KnownKey is 'float'",

@@ -121,6 +121,8 @@ def effective(compiled: Any) -> dict[str, EffectiveOption]:
     Args:
         compiled: An `openvino.CompiledModel`, whoever compiled it.
     """
+    if not hasattr(compiled, "get_property"):
+        raise TypeError(f"expected an openvino.CompiledModel, given {type(compiled).__name__}")
     readings, built = Readings(compiled), built_of(compiled)
     found = {"device": _device(readings), "adjusted_values": EffectiveOption.unknown(_NO_TRACE)}
     for name, prop in PROPERTIES.items():

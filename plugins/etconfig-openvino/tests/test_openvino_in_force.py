@@ -437,3 +437,8 @@ class TestEffects:
             assert value == number
             counts.append(int(added))
         assert counts[1] == counts[0] + 1
+
+
+def test_an_object_that_is_not_a_compiled_model_is_named() -> None:
+    with pytest.raises(TypeError, match=r"^expected an openvino\.CompiledModel, given Settings$"):
+        readback.effective(engine.build(OpenvinoOptions()))

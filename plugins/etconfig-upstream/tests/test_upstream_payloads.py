@@ -251,14 +251,14 @@ def test_validate_says_which_device_has_what(tmp_path: Path) -> None:
 
     (problem,) = problems(soc_model="SM8550")
     assert (problem.code, problem.is_error) == ("payload-mismatch", True)
-    assert problem.message == (
-        "forward: the payload of QnnBackend #0 does not fit this device: it is compiled for HTP v75, and the "
-        "device has v73"
+    assert problem.message.endswith(
+        "qnn.pte: forward: the payload of QnnBackend #0 does not fit this device: it is compiled for HTP "
+        "v75, and the device has v73"
     )
     assert problems(soc_model="SM8750") == []
     (undecided,) = problems()
     assert undecided.code == "undecided-condition"
-    assert undecided.message == (
-        "forward: the payload of QnnBackend #0 may not fit this device: it is compiled for HTP v75, and "
-        "soc.model or soc.vendor is not known"
+    assert undecided.message.endswith(
+        "qnn.pte: forward: the payload of QnnBackend #0 may not fit this device: it is compiled for "
+        "HTP v75, and soc.model or soc.vendor is not known"
     )

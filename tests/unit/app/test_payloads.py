@@ -23,6 +23,7 @@ from etconfig.app.programs.payloads import PayloadReading, payload_problems, rea
 from etconfig.base.compile_specs import CompileSpecs
 from etconfig.cli.rendering.program_text import print_program
 from etconfig.diagnostics import Diagnostic, Severity
+from etconfig.diagnostics.diagnostic import on_devices
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.sheet import FactSheet
 from etconfig.plugin.v1 import InvalidPayloadError, PayloadDescription, PayloadNeed
@@ -157,13 +158,34 @@ class TestProblems:
         assert problems(program(lambda payload, specs: WHOLE), cpu_arch="arm64") == []
 
     def test_another_device(self, program: Any) -> None:
-        (found,) = problems(program(lambda payload, specs: WHOLE), cpu_arch="x86_64")
+        loaded = program(lambda payload, specs: WHOLE)
+        (found,) = problems(loaded, cpu_arch="x86_64")
+        label = f"{loaded.program.path}: forward: the payload of TinyEngine #0"
         assert found == Diagnostic(
             code="payload-mismatch",
-            message="forward: the payload of TinyEngine #0 does not fit this device: it is compiled for "
-            "arm64, and the device has x86_64",
+            message=f"{label} does not fit this device: it is compiled for arm64, and the device has x86_64",
             help="export the program for this device, or choose another variant for it",
+            subject=f"{label}: it is compiled for arm64",
         )
+
+    def test_two_payloads_of_several_devices_stay_two(self, program: Any) -> None:
+        """Also where no device has both problems."""
+        found: dict[Diagnostic, list[str]] = {}
+        for arch, other in (("arm64", "x86_64"), ("x86_64", "arm64"), ("riscv", "x86_64")):
+            need = PayloadNeed(f'cpu.arch == "{other}"', reason=f"it is for {other}", found="cpu.arch")
+            loaded = program(lambda payload, specs, need=need: PayloadDescription(needs=[need]))
+            for each in problems(loaded, cpu_arch=arch):
+                found.setdefault(each, []).append(arch)
+        assert [each.devices for each in on_devices(found, 3)] == [("arm64", "riscv"), ("x86_64",)]
+
+    def test_delegates_with_one_problem_are_one(self, tmp_path: Path) -> None:
+        path = tmp_path / "three.pte"
+        path.write_bytes(delegating_program("TinyEngine", copies=3))
+        specs: Any = {"TinyEngine": replace(SPEC, describe_payload=lambda payload, specs: WHOLE)}
+        installation = etconfig.Installation().with_backends(specs)
+        with etconfig.load_program(path, installation=installation) as loaded:
+            (found,) = problems(loaded, cpu_arch="x86_64")
+        assert "the payload of TinyEngine #0 (and of 2 more delegates) does not fit" in found.message
 
     def test_facts_are_shown_without_an_expression_of_the_plugin(self, program: Any) -> None:
         need = PayloadNeed("memory.total > 4 && has(cpu.arch)", reason="it is large")
@@ -173,9 +195,9 @@ class TestProblems:
     def test_an_unknown_fact_leaves_it_undecided(self, program: Any) -> None:
         (found,) = problems(program(lambda payload, specs: WHOLE))
         assert (found.code, found.severity) == ("undecided-condition", Severity.NOTE)
-        assert found.message == (
-            "forward: the payload of TinyEngine #0 may not fit this device: it is compiled for arm64, and "
-            "cpu.arch is not known"
+        assert found.message.endswith(
+            "tiny.pte: forward: the payload of TinyEngine #0 may not fit this device: it is compiled for "
+            "arm64, and cpu.arch is not known"
         )
         assert found.help == "give --fact cpu.arch=VALUE"
 
@@ -189,8 +211,8 @@ class TestProblems:
         (failed,) = problems(program(failing(ValueError("x"))))
         assert (refused.code, failed.code) == ("payload-mismatch", "broken-plugin")
         assert refused.severity is failed.severity is Severity.WARNING
-        assert refused.message == (
-            "forward: the payload of TinyEngine #0: it cannot be described: it is cut off"
+        assert refused.message.endswith(
+            "tiny.pte: forward: the payload of TinyEngine #0: it cannot be described: it is cut off"
         )
 
     def test_a_payload_is_read_once(self, program: Any) -> None:
@@ -224,6 +246,10 @@ class TestInspect:
             "  payload of TinyEngine #0: compiled for arm64",
             "  payload of TinyEngine #0: made by tiny 1.0",
             "  payload of TinyEngine #0: a note",
+        ]
+        longer = program(lambda payload, specs: replace(WHOLE, target="arm64 of 2020"))
+        assert [each for each in self.lines(longer, capsys) if "compiled for" in each] == [
+            "  payload of TinyEngine #0: compiled for arm64 of 2020"
         ]
         (delegate,) = inspect_program(loaded).to_jsonable()["methods"][0]["delegates"]
         assert delegate["payload"] == {

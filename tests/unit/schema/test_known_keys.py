@@ -149,6 +149,7 @@ class TestDeclaration:
             ({"doc": "x", "kind": "float"}, "expected 'string', 'integer' or 'boolean'"),
             ({"doc": "x", "kind": "boolean", "choices": ("a",)}, "has no choices"),
             ({"doc": "x", "minimum": 1}, "has no bounds"),
+            ({"doc": "x", "kind": "integer", "minimum": 1, "maximum": 0}, "minimum is 1, above maximum, 0"),
         ],
     )
     def test_what_a_known_key_is(self, fields, error):
