@@ -40,7 +40,7 @@ _UNDECIDED = 3
 @click.option(
     "--revision",
     type=click.IntRange(min=0),
-    help="The revision that devices should have; by default the highest one of each bundle.",
+    help="The revision that devices should have; by default the highest one in any record.",
 )
 @plan_options
 @inventory_options
