@@ -227,7 +227,7 @@ class UsageRecord:
         """Return the record that a line of JSON contains; fields that this version does not know are ignored.
 
         Raises:
-            TypeError: it is no text.
+            TypeError: it is not a text.
             ValueError: it is not a record, or of another version; the message names the field.
         """
         check_type("text", text, (str, bytes), "a line of JSON, as str or bytes")

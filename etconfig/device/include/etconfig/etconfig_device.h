@@ -321,8 +321,8 @@ size_t etconfig_device_explain_variant(const etconfig_device* device, uint32_t i
 
 /* --- usage --- */
 
-/* Writes the record of what is used now, one line of JSON, with the bundle, and the arguments and the
-   variant if there are any. `usage` may be NULL. If something is refused, the buffer is empty. TOO_SMALL: a record needs
+/* Writes the record of what is used now, one line of JSON, with bundle, arguments and variant, if there
+   are any. `usage` may be NULL. If something is refused, the buffer is empty. TOO_SMALL: a record needs
    ETCONFIG_USAGE_BYTES at most; or its names alone take more. INVALID_VALUE: a duration is not finite.
    WRONG_ORDER: nothing was selected, and there is no `failure`. */
 int etconfig_device_usage(const etconfig_device* device, const etconfig_usage* usage, char* buffer,
