@@ -217,10 +217,8 @@ class DeviceUsage {
     etconfig_usage given = ETCONFIG_USAGE_INIT;  // an application of before has fewer fields
     std::memcpy(&given, usage, usage->size < sizeof given ? usage->size : sizeof given);
     record.device = view(given.device);
-    record.bundle_id = view(given.bundle_id);
     record.failure = view(given.failure);
     set(given.at_ms, &record.at_ms);
-    set(given.revision, &record.revision);
     set(given.load_us, &record.load_us);
     set(given.first_run_us, &record.first_run_us);
     set(given.p50_us, &record.p50_us);

@@ -232,15 +232,16 @@ class TestJava:
         assert answers["variant"] == "IllegalArgumentException no variant 2"
         assert answers["no model"] == "19 nothing: no such model"
 
-    def test_usage_is_recorded(self, answers: dict[str, str]) -> None:
+    def test_usage_is_recorded(self, answers: dict[str, str], bundle: Path) -> None:
         found, named = (json.loads(answers[each].rstrip("|")) for each in ("usage", "usage all"))
         assert (found["profile"], found["reason"], found["model"]) == ("acme/board", "fallback", "digits")
         assert found["rejected"] == [
             {"variant": "digits_xnnpack.pte", "reason": "its load failed: code é 0x12"}
         ]
+        assert found["bundle"] == etconfig.load_bundle(bundle).id
         assert len(found["options"]) == 7
         assert found["facts"]["cpu.available_cores"] == 4
-        given = {"device": "phone é 😀", "at": 1700000000000, "bundle": "app", "revision": 7}
+        given = {"device": "phone é 😀", "at": 1700000000000}
         durations = {"load": 8200, "first_run": 900.5, "p50": 310, "p95": 402.25, "runs": 100}
         assert named == {**found, **given, "durations_us": durations}
         failed = {**named, "reason": "error", "failure": 'it "crashed"'}

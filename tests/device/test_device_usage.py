@@ -8,6 +8,7 @@ import random
 import re
 import shutil
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from usage_model import MAX_BYTES, application_fields, decided_fields, expected_
 import etconfig
 from etconfig.device import device_include_dir
 from etconfig.device.bundle.bundle_writer import write_tables
+from etconfig.device.bundle.tables import Long
 from etconfig.errors import EtconfigError
 from etconfig.profile.inheritance import ProfileReader
 
@@ -48,6 +50,7 @@ def record(device: Device, **given: object) -> dict:
     found = json.loads(line)
     assert isinstance(found, dict)
     assert next(iter(found)) == "etconfig_usage"
+    assert found.pop("bundle", None) == device.call("id")
     return found
 
 
@@ -167,8 +170,8 @@ class TestGiven:
         assert record(device, failure=b"x" + "é".encode() * 150)["failure"] == "x" + "é" * 99
 
     def test_an_application_with_fewer_fields_is_understood(self, device: Device) -> None:
-        """It was compiled when the struct ended after `revision`; what lies behind it is not read."""
-        given = Usage(device=b"d", revision=3, load_us=-7.0, failure=b"not read")
+        """It was compiled when the struct ended after `at_ms`; what lies behind it is not read."""
+        given = Usage(device=b"d", at_ms=3, load_us=-7.0, failure=b"not read")
         given.size = Usage.load_us.offset
         buffer = ctypes.create_string_buffer(2049)
         device.call("select")
@@ -176,7 +179,8 @@ class TestGiven:
         assert json.loads(buffer.value) == {
             "etconfig_usage": 1,
             "device": "d",
-            "revision": 3,
+            "at": 3,
+            "bundle": device.call("id"),
             "reason": "error",
             "failure": "no profile matches",
         }
@@ -190,7 +194,8 @@ def test_random_records_are_those_of_the_model(library: ctypes.CDLL, tmp_path: P
         directory.mkdir()
         try:
             stack = Stack(rng, directory)
-            device = Device(library, write_tables(stack.tables()))
+            revision = rng.choice((0, 7, 2**53 - 1))
+            device = Device(library, write_tables(replace(stack.tables(), revision=Long(revision))))
         except EtconfigError:
             continue
         for number in range(4):
@@ -213,6 +218,7 @@ def test_random_records_are_those_of_the_model(library: ctypes.CDLL, tmp_path: P
                 assert device.status("resolve", arguments.method, arguments.instance) == "OK"
                 decided = decided_fields(resolution, arguments, sorted(match.facts) if match else (), HIDDEN)
                 decided |= {"profile": name, "reason": "matched" if is_matched else "named"}
+                decided |= {"bundle": device.call("id"), **({"revision": revision} if revision else {})}
                 for _ in range(10):
                     given = random_given(rng)
                     reason = {"reason": "error"} if "failure" in given else {}

@@ -103,7 +103,7 @@ class TestPack:
             (("--not-after", "2020-01-01"), "--not-after is past: every device would refuse the bundle"),
             (("--not-after", "2099-02-29"), "invalid value for '--not-after'"),
             (("--not-after", "2099-12-31T18:00:00"), "invalid value for '--not-after'"),
-            (("--not-after", "tomorrow"), "invalid value for '--not-after'"),
+            (("--not-after", "tomorrow"), "expected 2027-12-31 or 2027-12-31T18:00:00Z, given 'tomorrow'"),
             (("--revision", "0"), "0 is not in the range"),
             (("--revision", "9007199254740992"), "is not in the range"),
             (("--revision", "1.5"), "invalid value for '--revision'"),

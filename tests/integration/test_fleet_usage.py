@@ -178,6 +178,7 @@ def random_fleet(random: Random, count: int) -> tuple[list[tuple[str, int, int]]
                 record["options"].append({"path": SCRATCH, "value": value, "source": "profile"})
             if random.random() < 0.3:
                 record["revision"] = random.choice((6, 7, 7, 7))
+                record["bundle"] = f"content of {record['revision']}"  # a release has an id of its own
             if random.random() < 0.1:
                 record |= {"variant": "big.pte", "failure": f"no memory {random.random()}"}
             if random.random() < 0.1:

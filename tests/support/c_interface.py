@@ -69,15 +69,12 @@ class Usage(ctypes.Structure):
 
     _fields_ = (
         *(("size", ctypes.c_size_t), ("device", ctypes.c_char_p), ("at_ms", ctypes.c_int64)),
-        *(("bundle_id", ctypes.c_char_p), ("revision", ctypes.c_int64), ("load_us", ctypes.c_double)),
-        *(("first_run_us", ctypes.c_double), ("p50_us", ctypes.c_double), ("p95_us", ctypes.c_double)),
-        *(("runs", ctypes.c_int64), ("failure", ctypes.c_char_p)),
+        *(("load_us", ctypes.c_double), ("first_run_us", ctypes.c_double), ("p50_us", ctypes.c_double)),
+        *(("p95_us", ctypes.c_double), ("runs", ctypes.c_int64), ("failure", ctypes.c_char_p)),
     )
 
     def __init__(self, **given: object) -> None:
-        numbers = dict.fromkeys(
-            ("at_ms", "revision", "load_us", "first_run_us", "p50_us", "p95_us", "runs"), -1
-        )
+        numbers = dict.fromkeys(("at_ms", "load_us", "first_run_us", "p50_us", "p95_us", "runs"), -1)
         super().__init__(**{"size": ctypes.sizeof(Usage), **numbers, **given})
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -13,8 +14,7 @@ from etconfig.resolver.deciding.resolution import Resolution
 
 MAX_BYTES = 2048
 HIDDEN = "(set, not shown)"
-_TEXTS = {"device": "device", "bundle_id": "bundle", "failure": "failure"}
-_NUMBERS = {"at_ms": "at", "revision": "revision"}
+_TEXTS = ("device", "failure")
 _DURATIONS = {
     "load_us": "load",
     "first_run_us": "first_run",
@@ -42,13 +42,11 @@ def random_given(random: Random) -> dict[str, Any]:
     """Return what an application might say of a use: some fields of `etconfig_usage`."""
     given: dict[str, Any] = {
         name: b"".join(random.choices(_PIECES, k=random.randrange(1, most)))
-        for name, most in (("device", 9), ("bundle_id", 9), ("failure", 40))
+        for name, most in (("device", 9), ("failure", 40))
         if random.random() < (0.2 if name == "failure" else 0.6)
     }
     given |= {
-        name: random.choice((0, 7, 2**53, 2**63 - 1))
-        for name in ("at_ms", "revision", "runs")
-        if random.random() < 0.6
+        name: random.choice((0, 7, 2**53, 2**63 - 1)) for name in ("at_ms", "runs") if random.random() < 0.6
     }
     durations = (0.0, 3.0, 2.5, 1e-7, 1e15, 9007199254740992.0, 1.7976931348623157e308)
     given |= {name: random.choice(durations) for name in [*_DURATIONS][:4] if random.random() < 0.6}
@@ -57,11 +55,11 @@ def random_given(random: Random) -> dict[str, Any]:
 
 def application_fields(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a record that come from the application alone."""
-    texts = {_TEXTS[name]: given[name].decode(errors="replace") for name in _TEXTS if given.get(name)}
+    texts = {name: given[name].decode(errors="replace") for name in _TEXTS if given.get(name)}
     if "failure" in texts:
         texts["failure"] = texts["failure"].encode()[:200].decode(errors="ignore")
     durations = {_DURATIONS[name]: _shortest(given[name]) for name in _DURATIONS if name in given}
-    found = {**texts, **{_NUMBERS[name]: given[name] for name in _NUMBERS if name in given}}
+    found = {**texts, **({"at": given["at_ms"]} if "at_ms" in given else {})}
     return {**found, "durations_us": durations} if durations else found
 
 
@@ -85,7 +83,12 @@ def decided_fields(
         for origin in [str(arguments.origin(backend, name))]
     ]
     options.sort(key=lambda each: each["source"] == "default")
-    names = {*read, *(name for resolved in arguments.backends.values() for name in resolved.facts_used)}
+    names = set(read)
+    for resolved in arguments.backends.values():
+        names |= {*resolved.recommendation.basis}
+        for each in resolved.candidates.values():
+            in_bundle = replace(each, candidates=tuple(each.effective))  # without values that are hidden
+            names |= in_bundle.facts
     known = resolution.facts.values
     facts = {
         name: list(value) if isinstance(value := known[name], tuple) else value

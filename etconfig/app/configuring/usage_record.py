@@ -6,8 +6,10 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
+from types import NoneType
 from typing import Any
 
+from etconfig.base.parameters import check_type
 from etconfig.base.plain_data import parse_json
 from etconfig.base.records import record
 from etconfig.facts.privacy import may_identify
@@ -159,9 +161,11 @@ class UsageRecord:
                 `failure`, the reason why nothing was resolved or loaded, which is cut after 200 bytes.
 
         Raises:
-            TypeError: there is no such field.
+            TypeError: there is no such field, or an argument is of the wrong type.
             ValueError: a value is not one that the field has.
         """
+        check_type("resolution", resolution, (Resolution, NoneType), "what etconfig.resolve returns, or None")
+        check_type("choice", choice, (ModelChoice, NoneType), "what select_model returns, or None")
         if isinstance(given.get("failure"), str):
             failure = _without(given["failure"], resolution)
             given["failure"] = failure.encode(errors="replace")[:MAX_FAILURE_BYTES].decode(errors="ignore")
@@ -220,8 +224,10 @@ class UsageRecord:
         """Return the record that a line of JSON contains; fields that this version does not know are ignored.
 
         Raises:
+            TypeError: it is not a text.
             ValueError: it is not a record, or of another version; the message names the field.
         """
+        check_type("text", text, (str, bytes), "a line of JSON, as str or bytes")
         size = len((text if isinstance(text, bytes) else text.encode(errors="surrogatepass")).rstrip()) + 1
         if size > MAX_BYTES:
             raise ValueError(f"a usage record takes at most {MAX_BYTES:,} bytes")

@@ -41,6 +41,17 @@ if TYPE_CHECKING:
 _SUFFIX = ".etbundle"
 
 
+class _Moment(click.DateTime):
+    """A day, or a second with its zone."""
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
+        try:
+            found: datetime = super().convert(value, param, ctx)
+        except click.BadParameter:
+            self.fail(f"expected 2027-12-31 or 2027-12-31T18:00:00Z, given {value!r}", param, ctx)
+        return found
+
+
 @click.command("pack", cls=StrictCommand)
 @programs_argument
 @click.option(
@@ -81,7 +92,7 @@ _SUFFIX = ".etbundle"
 @click.option(
     "--not-after",
     metavar="DATE",
-    type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S%z"]),
+    type=_Moment(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S%z"]),
     help="The last day in UTC, or the last second, in which devices accept the bundle: 2027-12-31T18:00:00Z.",
 )
 @click.option(

@@ -118,7 +118,7 @@ def compare_usage(
         usage: Paths and patterns of the files of records.
         directory: Gets the tables of `resolve`, and `usage.parquet`: the outcome of each device.
         files: The files of the run.
-        revision: The revision that devices should have; None for the highest one in the records of a bundle.
+        revision: The revision that devices should have; None for the highest one in the records.
 
     Raises:
         RefusedFileError, WorkersError: as for `FleetRuns.resolve`.
@@ -227,11 +227,8 @@ def _judged(
     ):
         path = OptionPath(backend, option, method, instance)
         options.setdefault(resolution, []).append(ResolvedOption(path, value, origin))
-    newest: dict[str | None, int] = {}
-    for used in patterns.values():
-        if used.revision is not None:
-            highest = max(used.revision, newest.get(used.bundle, 0))
-            newest[used.bundle] = highest if revision is None else revision
+    if revision is None:
+        revision = max((each.revision or 0 for each in patterns.values()), default=0)
     cells = []
     for decision, pattern, devices, profile, resolution, rollouts in database.rows(
         "SELECT decision, pattern, count(*), any_value(profile), any_value(resolution), any_value(rollouts) "
@@ -239,7 +236,7 @@ def _judged(
     ):
         found = patterns.get(pattern)
         decided = None if resolution is None else options.get(resolution, [])
-        verdict = use_verdict(profile, decided, found, newest) if decision else ("unknown_device", ())
+        verdict = use_verdict(profile, decided, found, revision) if decision else ("unknown_device", ())
         sides = json.loads(rollouts or "{}")
         cells.append(_Cell((decision, pattern), devices, profile, sides, found, *verdict))
     return cells

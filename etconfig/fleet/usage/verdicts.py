@@ -61,7 +61,7 @@ def use_verdict(
     profile: str | None,
     options: Sequence[ResolvedOption] | None,
     used: UsedPattern | None,
-    newest: Mapping[str | None, int],
+    revision: int,
 ) -> tuple[str, tuple[UsageDifference, ...]]:
     """Return the outcome of a decision, a key of `OUTCOMES`, and the differences.
 
@@ -69,14 +69,13 @@ def use_verdict(
         profile: The profile that is decided.
         options: The options that are decided; None if none are.
         used: The last record of the device; None if there is none.
-        newest: The revision that devices should have, by the id of the bundle.
+        revision: The revision that devices should have; 0 for any.
     """
     if used is None:
         return "no_record", ()
-    revision = newest.get(used.bundle)
     if used.has_failed or used.reason == "error":
         return _differs("failed", None, used.variant)
-    if used.revision is not None and revision is not None and used.revision < revision:
+    if used.revision is not None and used.revision < revision:
         return _differs("old_revision", str(revision), str(used.revision))
     if used.reason == "fallback":
         return _differs("fallback", None, used.variant)

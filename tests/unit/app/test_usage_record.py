@@ -199,3 +199,13 @@ class TestOf:
 def test_the_reasons_are_the_same_everywhere() -> None:
     assert REASONS == usage_record.REASONS == tuple(SCHEMA["properties"]["reason"]["enum"])
     assert usage_files.REASONS is usage_record.REASONS
+
+
+@pytest.mark.parametrize("wrong", [3, "model.pte", ["model.pte"]])
+def test_arguments_of_a_wrong_type_are_refused_by_name(wrong: Any) -> None:
+    with pytest.raises(TypeError, match=r"resolution: expected what etconfig\.resolve returns, or None"):
+        UsageRecord.of(wrong)
+    with pytest.raises(TypeError, match="choice: expected what select_model returns, or None"):
+        UsageRecord.of(None, wrong)
+    with pytest.raises(TypeError, match="text: expected a line of JSON, as str or bytes, given int"):
+        UsageRecord.from_json(3)  # type: ignore[arg-type]

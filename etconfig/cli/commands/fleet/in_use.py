@@ -41,7 +41,7 @@ _ADVICE = {"broken": "go back", "undecided": "wait, do not raise"}
 @click.option(
     "--revision",
     type=click.IntRange(min=0),
-    help="The revision that devices should have; by default the highest one of each bundle.",
+    help="The revision that devices should have; by default the highest one in any record.",
 )
 @plan_options
 @inventory_options

@@ -362,21 +362,19 @@ NATIVE(jbyteArray, ExplainVariant)(JNIEnv* env, jclass, jlong handle, jint index
 
 NATIVE(jint, Usage)(JNIEnv* env, jclass, jlong handle, jobjectArray texts, jlongArray integers,
                     jdoubleArray durations, jobjectArray result) {
-  std::string given[3];
-  for (jsize i = 0; i < 3; ++i) {
+  std::string given[2];
+  for (jsize i = 0; i < 2; ++i) {
     const auto item = static_cast<jbyteArray>(env->GetObjectArrayElement(texts, i));
     if (item != nullptr) given[i] = text_of(env, item);
     env->DeleteLocalRef(item);
   }
-  jlong numbers[3];
-  env->GetLongArrayRegion(integers, 0, 3, numbers);
+  jlong numbers[2];
+  env->GetLongArrayRegion(integers, 0, 2, numbers);
   etconfig_usage usage = ETCONFIG_USAGE_INIT;
   usage.device = given[0].c_str();
-  usage.bundle_id = given[1].c_str();
-  usage.failure = given[2].c_str();
+  usage.failure = given[1].c_str();
   usage.at_ms = numbers[0];
-  usage.revision = numbers[1];
-  usage.runs = numbers[2];
+  usage.runs = numbers[1];
   jdouble micros[4];
   env->GetDoubleArrayRegion(durations, 0, 4, micros);
   usage.load_us = micros[0];

@@ -106,8 +106,6 @@ typedef struct {
   size_t size; /* of this struct, where the application was compiled */
   const char* device; /* the application's own name for the device */
   int64_t at_ms; /* Unix time */
-  const char* bundle_id;
-  int64_t revision;
   double load_us;
   double first_run_us;
   double p50_us; /* of `runs` runs */
@@ -116,7 +114,7 @@ typedef struct {
   const char* failure; /* of a load or run; 200 bytes of it are written */
 } etconfig_usage;
 
-#define ETCONFIG_USAGE_INIT {sizeof(etconfig_usage), NULL, -1, NULL, -1, -1, -1, -1, -1, -1, NULL}
+#define ETCONFIG_USAGE_INIT {sizeof(etconfig_usage), NULL, -1, -1, -1, -1, -1, -1, NULL}
 /* The bytes of the longest record, with its NUL. */
 #define ETCONFIG_USAGE_BYTES 2049
 
@@ -323,8 +321,8 @@ size_t etconfig_device_explain_variant(const etconfig_device* device, uint32_t i
 
 /* --- usage --- */
 
-/* Writes the record of what is used now, one line of JSON, with the arguments and the variant if there are
-   any. `usage` may be NULL. If something is refused, the buffer is empty. TOO_SMALL: a record needs
+/* Writes the record of what is used now, one line of JSON, with bundle, arguments and variant, if there
+   are any. `usage` may be NULL. If something is refused, the buffer is empty. TOO_SMALL: a record needs
    ETCONFIG_USAGE_BYTES at most; or its names alone take more. INVALID_VALUE: a duration is not finite.
    WRONG_ORDER: nothing was selected, and there is no `failure`. */
 int etconfig_device_usage(const etconfig_device* device, const etconfig_usage* usage, char* buffer,

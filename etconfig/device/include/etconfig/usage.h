@@ -5,7 +5,6 @@
 // its user are never written, nor are values that were computed from them. Allocates nothing, throws nothing.
 //
 //   UsageRecord record(bundle, facts, selection, &arguments, &choice);
-//   record.bundle_id = "camera-app";
 //   record.load_us = 8200;
 //   char memory[UsageRecord::kMaxBytes + 1];
 //   TextBuffer line(memory, sizeof memory);
@@ -45,8 +44,6 @@ class UsageRecord {
   // What only the application knows. Empty and absent ones are not written.
   std::string_view device;  // the application's own name for the device
   std::optional<int64_t> at_ms;  // Unix time
-  std::string_view bundle_id;
-  std::optional<int64_t> revision;
   std::optional<double> load_us;
   std::optional<double> first_run_us;
   std::optional<double> p50_us;  // of `runs` runs
@@ -156,7 +153,7 @@ class UsageRecord {
     for (const std::optional<double>* each : {&load_us, &first_run_us, &p50_us, &p95_us}) {
       if (*each && (!std::isfinite(**each) || **each < 0)) return false;
     }
-    return runs.value_or(0) >= 0 && revision.value_or(0) >= 0;
+    return runs.value_or(0) >= 0;
   }
 
   // True if a fact identifies the device or its user, or may: a text of which only its plugin could say so.
@@ -419,8 +416,8 @@ class UsageRecord {
     *out << "{\"etconfig_usage\":1";
     write_text("device", device, out);
     write_number("at", at_ms, &is_first, out);
-    write_text("bundle", bundle_id, out);
-    write_number("revision", revision, &is_first, out);
+    write_text("bundle", bundle_.id(), out);
+    if (bundle_.revision() != 0) *out << ",\"revision\":" << bundle_.revision();
     if (selection_) write_text("profile", bundle_.profile_name(selection_.profile), out);
     write_text("reason", name_of(reason()), out);
     if (has_model()) {

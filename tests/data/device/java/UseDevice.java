@@ -86,15 +86,15 @@ public final class UseDevice {
 
   private static void usage(Device device) {
     show("usage", device.usage(new Usage()));
-    Usage usage = new Usage().device("phone \u00e9 \ud83d\ude00").bundle("app").revision(7).atMillis(1700000000000L);
+    Usage usage = new Usage().device("phone \u00e9 \ud83d\ude00").atMillis(1700000000000L);
     usage.loadMicros(8200).firstRunMicros(900.5).runMicros(310, 402.25, 100);
     show("usage all", device.usage(usage));
     show("usage reason", device.usageReason(usage));
     show("usage failed", device.usage(usage.failure("it \"crashed\"")));
     show("usage failed reason", device.usageReason(usage));
-    showError("usage negative", () -> usage.revision(-1));
+    showError("usage negative", () -> usage.atMillis(-1));
     showError("usage duration", () -> usage.loadMicros(Double.NaN));
-    showError("usage text", () -> usage.bundle("a\0b"));
+    showError("usage text", () -> usage.device("a\0b"));
   }
 
   private static void kinds(byte[] bytes) {

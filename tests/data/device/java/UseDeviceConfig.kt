@@ -28,7 +28,7 @@ fun main(arguments: Array<String>) {
         println(it.nextVariant("code 0x12"))
         println("${it.variant} ${it.variantBackend(0)} ${it.variantBackend(1)}")
         println(it.explainVariant(0))
-        println("${it.usageReason()} ${it.usage(Usage().bundle("app")).lines().size - 1}")
+        println("${it.usageReason()} ${it.usage(Usage().device("app")).lines().size - 1}")
         try {
             it["cpu.available_cores"] = 0
         } catch (error: DeviceException) {

@@ -38,8 +38,6 @@ public struct Usage {
     public var device = ""
     /// Unix time in milliseconds.
     public var atMillis: Int64?
-    public var bundle = ""
-    public var revision: Int64?
     /// Microseconds, as all durations.
     public var load: Double?
     public var firstRun: Double?
@@ -376,19 +374,17 @@ public final class Device {
     }
 
     private func with(_ usage: Usage, _ call: (UnsafePointer<etconfig_usage>) -> Int32) -> Int32 {
-        withPointers([usage.device, usage.bundle, usage.failure]) { texts in
+        withPointers([usage.device, usage.failure]) { texts in
             var given = etconfig_usage()
             given.size = MemoryLayout<etconfig_usage>.stride
             given.device = texts?[0]
             given.at_ms = usage.atMillis ?? -1
-            given.bundle_id = texts?[1]
-            given.revision = usage.revision ?? -1
             given.load_us = usage.load ?? -1
             given.first_run_us = usage.firstRun ?? -1
             given.p50_us = usage.p50 ?? -1
             given.p95_us = usage.p95 ?? -1
             given.runs = usage.runs ?? -1
-            given.failure = texts?[2]
+            given.failure = texts?[1]
             return call(&given)
         }
     }

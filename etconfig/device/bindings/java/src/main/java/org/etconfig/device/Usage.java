@@ -5,11 +5,10 @@ import java.nio.charset.StandardCharsets;
 /** What only the application knows about a use, for {@link Device#usage}. What is not set is not written. */
 public final class Usage {
   private static final int DEVICE = 0;
-  private static final int BUNDLE = 1;
-  private static final int FAILURE = 2;
+  private static final int FAILURE = 1;
 
-  final byte[][] texts = new byte[3][];
-  final long[] integers = {-1, -1, -1};
+  final byte[][] texts = new byte[2][];
+  final long[] integers = {-1, -1};
   final double[] durations = {-1, -1, -1, -1};
 
   /** The application's own name for the device. */
@@ -20,16 +19,6 @@ public final class Usage {
   /** Unix time in milliseconds. */
   public Usage atMillis(long time) {
     return integer(0, time);
-  }
-
-  /** The id of the bundle. */
-  public Usage bundle(String id) {
-    return text(BUNDLE, id);
-  }
-
-  /** The revision of the bundle. */
-  public Usage revision(long revision) {
-    return integer(1, revision);
   }
 
   /** The microseconds that loading took. */
@@ -44,7 +33,7 @@ public final class Usage {
 
   /** The median and the 95th percentile of a number of runs, in microseconds. */
   public Usage runMicros(double p50, double p95, long runs) {
-    return duration(2, p50).duration(3, p95).integer(2, runs);
+    return duration(2, p50).duration(3, p95).integer(1, runs);
   }
 
   /** Why a load or run failed; 200 bytes of it are written. */
