@@ -204,12 +204,14 @@ class Corrector:
         if left.is_list != right.is_list:
             return Correction(_USAGE_OF_LISTS)
         if node.operator not in ARITHMETIC and {left, right} in ({_STRING, _INT}, {_STRING, _FLOAT}):
-            name = node.left if left is _STRING else node.right
-            info = self.registry.get(name.name) if isinstance(name, Name) else None
+            text = node.left if left is _STRING else node.right
+            help, info = "compare a text with a text, in quotes", None
+            if isinstance(text, Name):
+                info = self.registry.get(text.name)
+                if node.operator not in ("==", "!="):
+                    help += f"; in the order of versions: version({text.name})"
             usual = usual_texts_help(info) if info is not None and usual_texts(info) else ""
-            order = node.operator not in ("==", "!=") and isinstance(name, Name)
-            versions = f"; in the order of versions: version({name.name})" if order else ""
-            return Correction(f"compare a text with a text, in quotes{versions}" + (usual and f"; {usual}"))
+            return Correction(help + (usual and f"; {usual}"))
         return self.mixed_numbers((node.left, node.right), (left, right), node.operator)
 
     def as_version(self, node: Node) -> Correction:
