@@ -92,6 +92,8 @@ def _not_a_token(source: ExpressionSource, position: int) -> Exception:
     if number:
         problem = f"{number.group()!r} is not a number"
         help = "numbers are written 4, 0x1F, 0.5 or 1e6, without units"
+        if re.fullmatch(r"[0-9]+(\.[0-9]+){2,}", number.group()):
+            help = f'a version is a text: write "{number.group()}" in quotes, beside version(...)'
         return source.error(problem, position, number.end(), help=help)
     problem = f"unexpected character {character!r}"
     if character.isspace():

@@ -15,6 +15,9 @@ _MISMATCH_HELP = (
     "export all variants with the same methods, inputs and outputs, or declare another model for this one"
 )
 
+_MOST_COMPARED = 100
+"""The variants of a model whose conditions are compared, each with all before it."""
+
 
 def unreachable_variants(
     model: CatalogModel, needs: Mapping[int, VariantNeeds], registry: FactRegistry
@@ -23,8 +26,9 @@ def unreachable_variants(
 
     An earlier variant does if it needs no backend that the later one does not need, and has no condition, or
     a condition that the later one's condition implies. Conditions are compared by the reasoning of
-    `Assumptions`, which may miss that, and never claims it wrongly. With `fallback = true`, a later variant
-    replaces an earlier variant that fails to load, and so is reachable.
+    `Assumptions`, which may miss that, and never claims it wrongly; variants after the first 100 are not
+    compared. With `fallback = true`, a later variant replaces an earlier variant that fails to load, and so
+    is reachable.
 
     Args:
         model: The model.
@@ -34,10 +38,12 @@ def unreachable_variants(
     if model.fallback:
         return
     nothing = Assumptions.none(registry)
-    for index, later in enumerate(model.variants):
-        for earlier in model.variants[:index]:
+    compared = model.variants[:_MOST_COMPARED]
+    for index, later in enumerate(compared):
+        cases = () if later.when is None else tuple(_cases(nothing, later.when.tree))
+        for earlier in compared[:index]:
             if _needs_no_more(needs.get(earlier.number), needs.get(later.number)) and _implies(
-                nothing, later, earlier
+                later, cases, earlier
             ):
                 yield _unreachable(model, earlier, later)
                 break
@@ -51,23 +57,24 @@ def _needs_no_more(earlier: VariantNeeds | None, later: VariantNeeds | None) -> 
     return set(earlier.backends) <= set(later.backends)
 
 
-def _implies(nothing: Assumptions, later: ModelVariant, earlier: ModelVariant) -> bool:
-    """Return True if the earlier variant's condition holds wherever the later variant's does."""
+def _implies(later: ModelVariant, cases: Sequence[Assumptions], earlier: ModelVariant) -> bool:
+    """Return True if the earlier variant's condition holds wherever the later one's does: in its cases."""
     if earlier.when is None:
         return True
     if later.when is None:
         return False
     if later.when.tree == earlier.when.tree:
         return True
-    cases = [nothing.assume(tree, True) for tree in _cases(later.when.tree)]
-    possible = [case for case in cases if case is not None]
     # a condition that never holds is reported for itself
-    return bool(possible) and all(case.implies(earlier.when.tree) for case in possible)
+    return bool(cases) and all(case.implies(earlier.when.tree) for case in cases)
 
 
-def _cases(tree: Checked) -> tuple[Checked, ...]:
-    """Return the operands of `||`, each of which is a case, or the whole condition."""
-    return tree.operands if isinstance(tree, Logic) and tree.decisive else (tree,)
+def _cases(nothing: Assumptions, tree: Checked) -> Iterator[Assumptions]:
+    """Yield each possible operand of `||`, or the whole condition, as an assumption."""
+    for each in tree.operands if isinstance(tree, Logic) and tree.decisive else (tree,):
+        case = nothing.assume(each, True)
+        if case is not None:
+            yield case
 
 
 def _unreachable(model: CatalogModel, earlier: ModelVariant, later: ModelVariant) -> Diagnostic:

@@ -261,10 +261,21 @@ class TestValidate:
             assert done.status == 0
             assert "warning[constant-condition]" in done.stdout
 
-    def test_a_table_of_models_in_a_profile_is_told_where_to_go(self, cli: Cli, catalog: Path) -> None:
-        (catalog / "board.toml").write_text('[profile]\nname = "acme/board"\n' + MODELS)
+    @pytest.mark.parametrize(
+        ("table", "name"),
+        [
+            (MODELS, "[model.NAME]"),
+            ("[[test]]\n", "[[test]]"),
+            ("[[guard]]\n", "[[guard]]"),
+            ("[rules]\n", "[rules]"),
+        ],
+    )
+    def test_a_table_of_the_project_in_a_profile_is_told_where_to_go(
+        self, cli: Cli, catalog: Path, table: str, name: str
+    ) -> None:
+        (catalog / "board.toml").write_text('[profile]\nname = "acme/board"\n' + table)
         done = cli("validate", "board.toml")
-        assert "[model.NAME] belongs in the project file" in done.stdout
+        assert f"{name} belongs in the project file" in done.stdout
 
     def test_fixes_are_applied(self, cli: Cli, catalog: Path) -> None:
         wrong = '[model.digits.variants]\npath = "digits_portable.pte"\n'

@@ -24,10 +24,12 @@ def engine_file_format(path: Path) -> str:
     Only some bytes are read, which may be anything.
 
     Raises:
-        OSError: it cannot be read.
+        OSError: it cannot be read, or is a pipe or a device.
     """
     if path.is_dir():
         return "a directory"
+    if not path.is_file() and path.exists():
+        raise OSError("it is not a regular file")
     with path.open("rb") as file:
         head = file.read(_XML_BYTES)
         recognized = recognize_engine_model(head[:HEAD_BYTES])

@@ -97,9 +97,9 @@ def _check(
     for variant in model.variants:
         try:
             needs[variant.number] = read_needs(variant, installation)
-            problems += _file_problems(variant)
             if variant.backend is not None:
                 formats[variant.number] = engine_file_format(variant.path)
+            problems += _file_problems(variant)
         except ProgramError as error:
             unread[variant.number] = error
             problems.append(_unreadable(variant, error))

@@ -41,7 +41,7 @@ ADVICE_FOR_FUNCTIONS = {
 _USAGE_OF_HAS = "has takes the name of a fact, as in has(power.battery_level)"
 _USAGE_OF_LISTS = 'write ITEM in LIST, as in "neon" in cpu.features, or compare size(LIST)'
 _USAGE_OF_TEXTS = "write TEXT.contains(PART), or TEXT in [A, B]"
-_USAGE_OF_VERSIONS = 'compare a version with ==, <, <=, > or >= with a version in quotes, as in "1.2"'
+_USAGE_OF_VERSIONS = 'compare a version with ==, !=, <, <=, > or >= with a version in quotes, as in "1.2"'
 _WITHOUT_QUOTES = ": without quotes it is the name of a fact"
 _INTS_ALONE = "ints and floats do not mix; use ints alone, as in cpu.available_cores * 3 / 4"
 _NO_ROUNDING = "there is no rounding of floats; compare, as in cpu.quota_cores < 2.0 ? 1 : 2"
@@ -204,10 +204,14 @@ class Corrector:
         if left.is_list != right.is_list:
             return Correction(_USAGE_OF_LISTS)
         if node.operator not in ARITHMETIC and {left, right} in ({_STRING, _INT}, {_STRING, _FLOAT}):
-            name = node.left if left is _STRING else node.right
-            info = self.registry.get(name.name) if isinstance(name, Name) else None
+            text = node.left if left is _STRING else node.right
+            help, info = "compare a text with a text, in quotes", None
+            if isinstance(text, Name):
+                info = self.registry.get(text.name)
+                if node.operator not in ("==", "!="):
+                    help += f"; in the order of versions: version({text.name})"
             usual = usual_texts_help(info) if info is not None and usual_texts(info) else ""
-            return Correction("compare a text with a text, in quotes" + (usual and f"; {usual}"))
+            return Correction(help + (usual and f"; {usual}"))
         return self.mixed_numbers((node.left, node.right), (left, right), node.operator)
 
     def as_version(self, node: Node) -> Correction:
@@ -299,6 +303,9 @@ class Corrector:
         """Return the correction of arguments that a function does not take."""
         if node.function in STRING_METHODS and types[0].is_list:
             return Correction(_USAGE_OF_LISTS)
+        if node.is_method and len(types) == 1 and node.function not in STRING_METHODS:
+            argument = self.text(node.arguments[0])
+            return _writing(node, f"{node.function}({argument})")
         found = self.mixed_numbers(node.arguments, types) if node.function in ("min", "max") else None
         return found if found and found.help else self.usage(node.function)
 

@@ -40,7 +40,8 @@ _METHODS = frozenset(("models", "model", "functions", "function"))
 _OF_TEXTS = frozenset(("project", "when", "instance"))
 """The kinds of tables whose synonyms stand for keys with a text."""
 _IN_PROJECT = {
-    **{key: f"[{key}] belongs in the project file" for key in ("plugins", "kernels")},
+    **{key: f"[{key}] belongs in the project file" for key in ("plugins", "kernels", "rules")},
+    **{key: f"[[{key}]] belongs in the project file" for key in ("test", "guard")},
     "model": "[model.NAME] belongs in the project file, or in a file that its key `models` names",
 }
 _OVERLAY = "write if under [[when]], and the options below [when.{table}]"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from random import Random
 
@@ -59,3 +60,10 @@ def test_a_directory_is_one_and_no_file_is_an_error(tmp_path: Path) -> None:
     assert engine_file_format(tmp_path) == "a directory"
     with pytest.raises(FileNotFoundError):
         engine_file_format(tmp_path / "none")
+
+
+def test_a_pipe_is_refused_before_it_is_opened(tmp_path: Path) -> None:
+    path = tmp_path / "model.onnx"
+    os.mkfifo(path)
+    with pytest.raises(OSError, match="it is not a regular file"):
+        engine_file_format(path)

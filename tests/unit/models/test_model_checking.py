@@ -55,6 +55,12 @@ class TestUnreachable:
         model = model_of(earlier, later)
         assert unreachable(model, needing(), needing()) == (['"2.pte"'] if is_reported else [])
 
+    def test_only_the_first_100_variants_are_compared(self) -> None:
+        model = model_of(
+            *(f'os.name == "linux" && gpu.count > {n}' for n in range(100)), "gpu.count > 9", None, None
+        )
+        assert len(unreachable(model, *[needing()] * 103)) == 99
+
     def test_an_earlier_variant_with_further_needs_leaves_it_reachable(self) -> None:
         model = model_of(None, None)
         assert unreachable(model, needing("XnnpackBackend"), needing()) == []

@@ -16,7 +16,7 @@ from etconfig.expression.operations import NO_VERSION
 from etconfig.facts.builtin import BUILTIN_FACTS
 
 ROOT = Path(__file__).parents[3]
-USAGE = 'compare a version with ==, <, <=, > or >= with a version in quotes, as in "1.2"'
+USAGE = 'compare a version with ==, !=, <, <=, > or >= with a version in quotes, as in "1.2"'
 BY_LETTER = """compares texts letter by letter, so "9" is more than "12"; write version(os.version)"""
 
 
@@ -105,6 +105,15 @@ class TestChecks:
             (
                 "12 >= version(os.version)",
                 "'>=' cannot compare an int with a version; write \"12\" in quotes",
+            ),
+            (
+                "os.version < 12",
+                "'<' cannot compare a string with an int; compare a text with a text, in quotes; in the "
+                "order of versions: version(os.version)",
+            ),
+            (
+                'os.version.version() < "12"',
+                "'version' does not take string; write version(os.version)",
             ),
             ("version(os.version) < 0x1F", f"'<' cannot compare a version with an int; {USAGE}"),
             (
