@@ -44,7 +44,8 @@ class MatrixDevice(HasView):
         selected_by: `auto`, the place in the project file that names the profile, or None.
         is_fallback: True if `auto` found only a profile that matches every device.
         problems: The errors, and the warnings that do not stop the work.
-        options: The value of every option as plain data, by option path; empty if there are errors.
+        options: The value of every option as plain data, by option path, and the file of each model as
+            `model.NAME`; empty if there are errors.
         memory: The memory that the programs need beside the device's memory, if that was asked for.
         need: The parts of that memory; None where only the result is kept.
         resolution: The resolution; None if there are errors, or where only the result is kept.

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from etconfig.analysis.device_matrix import MATRIX_KEY, MATRIX_VERSION, DeviceMatrix, MatrixDevice, value_text
-from etconfig.base.option_path import parse_option_path
+from etconfig.base.option_path import MODEL_PREFIX, parse_option_path
 from etconfig.base.records import record
 from etconfig.base.written_files import FileKind
 from etconfig.diagnostics import Diagnostic, Span
@@ -236,7 +236,7 @@ def _file_problems(document: Document) -> Iterator[Diagnostic]:
 def _key_problems(document: Document, device: str, table: Mapping[str, Any]) -> Iterator[Diagnostic]:
     for key in table:
         try:
-            if key != _PROFILE:
+            if key != _PROFILE and not key.startswith(MODEL_PREFIX):
                 parse_option_path(key)
         except ValueError as error:
             yield _problem(document, str(error), _DEVICES, device, key)

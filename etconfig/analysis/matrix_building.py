@@ -12,6 +12,7 @@ from etconfig.app.configuring.device_configurations import DeviceConfigurations
 from etconfig.app.configuring.device_names import name_devices
 from etconfig.app.configuring.targets import Delegating, find_installation, plugin_warning
 from etconfig.app.programs.memory_needs import need_of_programs
+from etconfig.app.programs.model_choice import DeviceVariants
 from etconfig.app.programs.payloads import payload_problems
 from etconfig.base.parameters import AnyPath, as_path, check_type
 from etconfig.diagnostics import Severity
@@ -108,12 +109,14 @@ def matrix_devices(
     registry: FactRegistry,
     *,
     with_memory: bool = False,
+    models: AnyPath | None = None,
 ) -> Iterator[MatrixDevice]:
     """Yield each of the devices, resolved; equal options of several are one object."""
     configurations.check_named_profile()
     known: dict[str, Mapping[str, Any]] = {}
+    variants = DeviceVariants(configurations.installation, models)
     for device, sheet in sheets:
-        found = _device(configurations, device, sheet, registry, with_memory=with_memory)
+        found = _device(configurations, device, sheet, registry, variants, with_memory=with_memory)
         yield replace(found, options=known.setdefault(canonical(found.options), found.options))
 
 
@@ -137,6 +140,7 @@ def _device(
     device: str,
     sheet: FactSheet | Path,
     registry: FactRegistry,
+    variants: DeviceVariants,
     *,
     with_memory: bool,
 ) -> MatrixDevice:
@@ -148,6 +152,7 @@ def _device(
         configuration = configurations.configuration(choice, facts)
         resolution = configuration.resolve(facts)
         need = need_of_programs(configuration.program, resolution) if with_memory else None
+        files, without = variants.on(resolution.facts)
         unfit = [*payload_problems(configuration.program, resolution.facts, Severity.WARNING)]
     except ConfigError as error:
         problems = error.diagnostics
@@ -159,8 +164,8 @@ def _device(
             profile=resolution.profile,
             selected_by=resolution.selected_by,
             is_fallback=resolution.selection is not None and resolution.selection.is_fallback,
-            problems=(*resolution.warnings, *notes_on_device(resolution), *unfit),
-            options=option_values(resolution),
+            problems=(*resolution.warnings, *notes_on_device(resolution), *unfit, *without),
+            options={**option_values(resolution), **files},
             memory=None if need is None else need.fit(resolution.facts),
             need=need,
             resolution=resolution,

@@ -14,6 +14,9 @@ _PATH = re.compile(
     r"(?P<backend>[A-Za-z_][\w-]*)\.(?P<option>[A-Za-z_]\w*)"
 )
 
+MODEL_PREFIX = "model."
+"""The start of the name of a model where it stands among option paths."""
+
 
 @record(frozen=True)
 class OptionPath:

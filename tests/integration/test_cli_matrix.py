@@ -17,6 +17,8 @@ import tomli
 from command_line import DATA, Outcome
 from hostile_texts import FORBIDDEN, hostile_texts, without_surrogates
 
+import etconfig
+
 Cli = Callable[..., Outcome]
 
 SHEETS = DATA / "sheets"
@@ -277,6 +279,70 @@ class TestProblems:
     def test_a_program_that_cannot_be_read_fails_at_once(self, cli: Cli, sheets: Path) -> None:
         done = cli("matrix", "nothing.pte", "--facts", "sheets")
         assert (done.status, done.stdout) == (2, "")
+
+
+class TestModels:
+    """The variant of each model is a row among the options; a warning says why there is none."""
+
+    @pytest.fixture
+    def catalog(self, sheets: Path) -> Path:
+        shutil.copy(DATA / "digits/digits_portable.pte", sheets.parent / "phone.pte")
+        (sheets.parent / "board.tiny").write_bytes(b"tiny")
+        (sheets.parent / "etconfig.toml").write_text(
+            "[facts]\n'runtime.backends' = ['TinyEngine']\n[[model.'a.b'.variants]]\nfile = 'phone.pte'\n"
+            "when = 'os.name == \"android\"'\n[[model.'a.b'.variants]]\nfile = 'board.tiny'\n"
+            "backend = 'TinyEngine'\nwhen = 'device.model.startsWith(\"Raspberry\")'\n"
+        )
+        return sheets.parent
+
+    EXPECTED = ("none", "'phone.pte'", "'board.tiny with TinyEngine'")
+
+    @pytest.mark.parametrize("form", ["text", "markdown", "html"])
+    def test_it_is_a_row_in_every_form(self, cli: Cli, catalog: Path, form: str) -> None:
+        done = cli("matrix", "model.pte", "--facts", "sheets/*.json", "--format", form)
+        assert done.status == 0, done.stderr
+        row = next(line for line in done.stdout.splitlines() if "model.a.b" in line and "none" in line)
+        assert "phone.pte" in row
+        assert "board.tiny" in row
+        assert "no variant of model" in done.stdout
+        assert "os.name is" in done.stdout or form == "markdown"
+
+    def test_it_is_data_and_in_python(self, cli: Cli, catalog: Path) -> None:
+        done = json.loads(cli("matrix", "model.pte", "--facts", "sheets/*.json", "--json").stdout)
+        files = [None, "phone.pte", "board.tiny with TinyEngine"]
+        assert [each["options"]["model.a.b"] for each in done["devices"]] == files
+        (problem,) = (p for p in done["devices"][0]["problems"] if p["code"] == "no-model-variant")
+        assert problem["severity"] == "warning"
+        assert problem["notes"][0].startswith("phone.pte: os.name")
+        program = etconfig.load_program("model.pte")
+        matrix = etconfig.resolve_devices(program, devices=sorted(Path("sheets").glob("*.json")))
+        assert matrix.values("model.a.b") == self.EXPECTED
+
+    def test_it_is_compared(self, cli: Cli, catalog: Path) -> None:
+        given = ("matrix", "model.pte", "--facts", "sheets/*.json")
+        assert cli(*given, "--write-expect", "expected.toml").status == 0
+        assert '"model.a.b" = "phone.pte"\n' in Path("expected.toml").read_text()
+        assert cli(*given, "--expect", "expected.toml").status == 0
+        text = Path("etconfig.toml").read_text()
+        Path("etconfig.toml").write_text(text.replace("android", "windows"))
+        done = cli(*given, "--expect", "expected.toml")
+        assert done.status == 1
+        assert "pixel-8  model.a.b  'phone.pte'  none\n" in done.stdout
+
+    def test_a_file_of_models_takes_the_place(self, cli: Cli, catalog: Path) -> None:
+        Path("m.toml").write_text("[model.c]\nbackends = ['ReferenceCpuBackend']\nfile = 'board.tiny'\n")
+        done = cli("matrix", "--models", "m.toml", "--facts", "sheets/pixel-8.json", "--all")
+        assert "model.c " in done.stdout
+        assert "a.b" not in done.stdout
+
+    def test_a_file_that_is_gone_is_a_warning(self, cli: Cli, catalog: Path) -> None:
+        Path("phone.pte").unlink()
+        done = cli("matrix", "model.pte", "--facts", "sheets/pixel-8.json", "--json")
+        (device,) = json.loads(done.stdout)["devices"]
+        assert (done.status, device["options"]["model.a.b"]) == (0, None)
+        (problem,) = (each for each in device["problems"] if each["code"] == "unreadable-file")
+        assert problem["message"].startswith("model 'a.b' has no variant: ")
+        assert "No such file" in problem["message"]
 
 
 class TestExpected:

@@ -12,11 +12,13 @@ from typing import Any
 
 import pytest
 from command_line import DIGITS, Outcome
+from delegating_programs import delegating_program
 from tiny_engine import SPEC, TinySession
 
 import etconfig
 from etconfig.app.installation.installation import Installation
 from etconfig.errors import ModelError
+from etconfig.plugin.v1 import InvalidPayloadError, PayloadDescription, PayloadNeed
 
 Cli = Callable[..., Outcome]
 
@@ -186,6 +188,81 @@ class TestDeclaredFiles:
         assert "warning[backend-not-installed]: model 'digits': no installed plugin declares" in done.stdout
         (catalog / "models.toml").write_text(MODELS.replace("TinyEngine", "ReferenceCpuBackendd"))
         assert "did you mean 'ReferenceCpuBackend'?" in cli("validate", "models.toml").stdout
+
+
+def describe(payload: bytes, compile_specs: object) -> PayloadDescription:
+    """Describe a payload that starts with the name of a processor."""
+    if not payload.startswith((b"arm64", b"x86_64")):
+        raise InvalidPayloadError(cause="it names no processor")
+    arch = payload.split()[0].decode()
+    need = PayloadNeed(f'cpu.arch == "{arch}"', reason=f"it is compiled for {arch}", found="cpu.arch")
+    return PayloadDescription(target=arch, sdk_version="tiny 1.0", needs=[need])
+
+
+class TestPayloads:
+    """`models check` shows the target of each payload, and says which device that gets it has another."""
+
+    @pytest.fixture(autouse=True)
+    def describing(self, catalog: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        spec = replace(SPEC, describe_payload=describe)
+        installation = Installation(catalog).with_backends({"TinyEngine": spec})
+        monkeypatch.setattr("etconfig.cli.commands.models.make_installation", lambda: installation)
+        (catalog / "server.tiny").write_bytes(b"arm64 code")
+        (catalog / "tiny.pte").write_bytes(delegating_program("TinyEngine", b"x86_64 code"))
+        text = MODELS.replace("digits_portable", "tiny").replace("cores >= 8", "cores >= 4")
+        (catalog / "models.toml").write_text(text)
+
+    def given(self, arch: str, cores: int) -> tuple[str, ...]:
+        facts = {"cpu.arch": arch, "cpu.available_cores": cores, "runtime.backends": "TinyEngine"}
+        return ("--facts", "device.json", *(a for n, v in facts.items() for a in ("--fact", f"{n}={v}")))
+
+    def test_targets_are_shown(self, cli: Cli) -> None:
+        done = check(cli)
+        assert done.status == 0
+        assert done.stdout.splitlines()[:4] == [
+            "MODEL   VARIANT  FILE         FORMAT",
+            "digits  1        server.tiny  unknown",
+            "digits  1        server.tiny  compiled for arm64, made by tiny 1.0",
+            "digits  2        tiny.pte     forward: the payload of TinyEngine #0: "
+            "compiled for x86_64, made by tiny 1.0",
+        ]
+        (model,) = json.loads(check(cli, "--json").stdout)
+        assert [each["contents"][-1].rpartition(": ")[2] for each in model["variants"]] == [
+            "compiled for arm64, made by tiny 1.0",
+            "compiled for x86_64, made by tiny 1.0",
+        ]
+
+    @pytest.mark.parametrize(
+        ("arch", "cores", "problem"),
+        [
+            ("arm64", 8, None),
+            ("x86_64", 1, None),
+            ("x86_64", 8, "server.tiny does not fit this device: it is compiled for arm64, and the device"),
+            ("arm64", 1, "tiny.pte, forward: the payload of TinyEngine #0 does not fit this device: it is"),
+        ],
+    )
+    def test_the_selected_variant_must_fit(
+        self, cli: Cli, arch: str, cores: int, problem: str | None
+    ) -> None:
+        done = check(cli, *self.given(arch, cores))
+        assert done.status == (0 if problem is None else 1), done.stdout
+        assert done.stdout.count("payload-mismatch") == (0 if problem is None else 1)
+        if problem is not None:
+            assert f"error[payload-mismatch]: device: {problem}" in done.stdout
+
+    def test_an_unknown_fact_is_a_note(self, cli: Cli, catalog: Path) -> None:
+        (catalog / "device.json").write_text('{"etconfig_fact_sheet": 1, "facts": {}}')
+        done = check(cli, *self.given("arm64", 8)[:2], *self.given("arm64", 8)[4:])
+        assert "note[undecided-condition]: device: server.tiny may not fit this device" in done.stdout
+        assert (done.status, done.stderr) == (0, "1 model checked: 0 errors, 0 warnings\n")
+
+    def test_payloads_that_cannot_be_described(self, cli: Cli, catalog: Path) -> None:
+        (catalog / "server.tiny").write_bytes(b"another format")
+        (catalog / "tiny.pte").write_bytes(delegating_program("TinyEngine", b"damaged"))
+        done = check(cli)
+        assert "server.tiny  it cannot be described: it names no processor" in done.stdout
+        assert done.stdout.count("warning[payload-mismatch]: tiny.pte, forward: the payload of") == 1
+        assert done.stderr == "1 model checked: 0 errors, 1 warning\n"
 
 
 class TestMemory:

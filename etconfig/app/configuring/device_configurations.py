@@ -50,7 +50,7 @@ class DeviceConfigurations:
         overrides: Overrides | Layer | None = None,
     ) -> None:
         self._program = SeveralPrograms.of(programs)
-        self._installation = installation
+        self.installation = installation
         self._profile = profile
         self._require_match = require_match
         self._by_hand = source_facts(fact_overrides, installation.fact_registry)
@@ -60,7 +60,7 @@ class DeviceConfigurations:
 
     @cached_property
     def _selector(self) -> ProfileSelector:
-        return self._installation.selector.for_models(models_in_use(self._installation, self._program))
+        return self.installation.selector.for_models(models_in_use(self.installation, self._program))
 
     def check_named_profile(self) -> None:
         """Check that a profile which is named for every device, here or in the project file, can be read.
@@ -68,10 +68,10 @@ class DeviceConfigurations:
         Raises:
             ConfigError: as for `choose_profile`.
         """
-        project = self._installation.project
+        project = self.installation.project
         named = project and project.profile and project.profile.target
         if (self._profile or named or AUTO) != AUTO:
-            self._named = self.choose(FactSheet.empty(self._installation.fact_registry))
+            self._named = self.choose(FactSheet.empty(self.installation.fact_registry))
 
     def choose(self, facts: FactSheet) -> ProfileChoice:
         """Choose the profile for a device.
@@ -81,15 +81,15 @@ class DeviceConfigurations:
         """
         if self._named is not None:
             return self._named
-        known = self._installation.known_facts(facts, self._by_hand)
-        project = self._installation.project
+        known = self.installation.known_facts(facts, self._by_hand)
+        project = self.installation.project
         if self._profile != AUTO and (self._profile or (project and project.profile)):
             return choose_profile(
-                self._installation,
+                self.installation,
                 self._profile,
                 known,
                 require_match=self._require_match,
-                concerns=models_in_use(self._installation, self._program),
+                concerns=models_in_use(self.installation, self._program),
             )
         require_match = self._require_match or (project is not None and project.require_match)
         selection = self._selector.select(known.values, require_match=require_match)
@@ -118,7 +118,7 @@ class DeviceConfigurations:
                 facts=facts,
                 fact_overrides=self._by_hand,
                 overrides=self._overrides,
-                installation=self._installation,
+                installation=self.installation,
             )
         except (ConfigError, PluginError) as error:
             return error

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
+from dataclasses import replace
+from functools import cache, partial
 
 from etconfig.app.configuring.targets import check_facts, find_installation
 from etconfig.app.installation.installation import Installation
@@ -11,9 +12,11 @@ from etconfig.app.installation.model_catalog import catalog_of_file
 from etconfig.app.programs.executors import NUMPY, choose_executor, find_executor
 from etconfig.app.programs.model_needs import read_needs
 from etconfig.app.programs.runtime_backends import runtime_backends
+from etconfig.base.option_path import MODEL_PREFIX
 from etconfig.base.parameters import AnyPath, check_type
 from etconfig.base.records import record
-from etconfig.errors import PluginError
+from etconfig.diagnostics import Diagnostic, Severity
+from etconfig.errors import EtconfigError, ModelError, PluginError, ProgramError
 from etconfig.facts.facts_by_hand import FactOverrides, source_facts
 from etconfig.facts.sheet import FactSheet
 from etconfig.models.catalog import CatalogModel, ModelCatalog
@@ -123,6 +126,40 @@ def model_request(
         device, broken = found.added_to(device), found.broken
         known = installation.known_facts(device, by_hand)
     return ModelRequest(model=model, device=device, facts=known, broken=broken, installation=installation)
+
+
+class DeviceVariants:
+    """The variant of each model on one device after another, where each file is read once.
+
+    Raises:
+        ConfigError: the project file, or the file of models in its place, is wrong.
+    """
+
+    def __init__(self, installation: Installation, models: AnyPath | None = None) -> None:
+        self._models = find_catalog(installation, models).with_variants
+        self._needs = cache(partial(read_needs, installation=installation))
+
+    def on(self, facts: FactSheet) -> tuple[dict[str, str | None], list[Diagnostic]]:
+        """Return the file of each model as `model.NAME`, None if it has none, and warnings that say why."""
+        found: dict[str, str | None] = {}
+        problems: list[Diagnostic] = []
+        for model in self._models:
+            file = None
+            try:
+                variant = choose_variant(model, facts.values, self._needs).variant
+                file = f"{variant} with {variant.backend.target}" if variant.backend else str(variant)
+            except EtconfigError as error:
+                problems += (replace(each, severity=Severity.WARNING) for each in _why_none(model, error))
+            found[f"{MODEL_PREFIX}{model.name}"] = file
+        return found, problems
+
+
+def _why_none(model: CatalogModel, error: EtconfigError) -> tuple[Diagnostic, ...]:
+    if isinstance(error, ModelError):
+        return error.diagnostics
+    code = "unreadable-file" if isinstance(error, ProgramError) else "broken-plugin"
+    message = f"model {model.name!r} has no variant: {error.message}"
+    return (Diagnostic(code=code, message=message, spans=(model.span,), help=error.help),)
 
 
 def find_catalog(installation: Installation, models: AnyPath | None) -> ModelCatalog:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import threading
 from collections import defaultdict
 from collections.abc import Iterator
+from typing import TypeAlias
 
 from etconfig.app.configuring.default_program import OpenedProgram
 from etconfig.app.configuring.several_programs import SeveralPrograms
 from etconfig.app.configuring.targets import Delegating
+from etconfig.app.installation.installation import Installation
 from etconfig.base.compile_specs import CompileSpecs
+from etconfig.base.number_text import format_bytes
 from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic, Severity
 from etconfig.errors import (
@@ -22,7 +25,10 @@ from etconfig.errors import (
 from etconfig.expression import Expression, ExpressionType, Unknown, parse_expression
 from etconfig.facts.registry import FactRegistry
 from etconfig.facts.sheet import FactSheet, fact_text
+from etconfig.models.catalog import ModelVariant
+from etconfig.models.needs import VariantNeeds
 from etconfig.program.model import BackendDelegate
+from etconfig.program.program import Verification, open_program
 from etconfig.report.model import count_text
 from etconfig.schema.guarded_calls import failing_as
 from etconfig.schema.payload_description import PayloadDescription, PayloadNeed
@@ -30,6 +36,8 @@ from etconfig.schema.spec import BackendSpec
 
 _LIMIT_S, _BYTES_PER_S = 10.0, 50 << 20
 """The time limit of one description in seconds, and how much of a payload makes it a second longer."""
+_MAX_FILE_BYTES = 64 << 20
+"""The size of the largest file of an engine that is described, since it is read whole."""
 _HELP = "raise InvalidPayloadError for bytes that it cannot read, else return a PayloadDescription"
 
 
@@ -48,6 +56,10 @@ class PayloadReading:
     problem: str | None = None
     is_plugins: bool = False
     needs: tuple[tuple[PayloadNeed, Expression, Expression | None], ...] = ()
+
+
+VariantPayloads: TypeAlias = tuple[tuple[str, PayloadReading], ...]
+"""What is known about each payload of a model's file, with its label; empty for the file itself."""
 
 
 def read_payload(
@@ -110,14 +122,56 @@ def payload_readings(program: OpenedProgram, method: str) -> tuple[PayloadReadin
 
 
 def _read(program: OpenedProgram, delegate: BackendDelegate) -> PayloadReading:
-    try:
-        spec = program.installation.plugins.backend_spec(delegate.id)
-    except PluginError:  # it is not installed, or `doctor` reports it
+    spec = _spec(program.installation, delegate.id)
+    if spec is None:
         return PayloadReading()
     payload = b"" if spec.describe_payload is None else bytes(program.program.delegate_data(delegate))
     return read_payload(
         spec, payload, CompileSpecs(delegate.compile_specs), program.installation.fact_registry
     )
+
+
+def _spec(installation: Installation, backend: str) -> BackendSpec | None:
+    try:
+        return installation.plugins.backend_spec(backend)
+    except PluginError:  # it is not installed, or `doctor` reports it
+        return None
+
+
+def variant_payloads(
+    variant: ModelVariant, needs: VariantNeeds, installation: Installation
+) -> VariantPayloads:
+    """Return what the plugins say about each payload of a variant, or about the file of an engine.
+
+    Raises:
+        OSError, ProgramError: a file cannot be read.
+    """
+    if variant.backend is None and needs.data_problem is None:
+        with open_program(variant.path, data=needs.data, verification=Verification.Minimal) as program:
+            opened = OpenedProgram(program, installation)
+            return tuple(each for method in program.method_names for each in _labelled(opened, method))
+    spec = None if variant.backend is None else _spec(installation, variant.backend.target)
+    if spec is None or spec.describe_payload is None or variant.path.is_dir():
+        return ()
+    size_bytes = variant.path.stat().st_size
+    if size_bytes > _MAX_FILE_BYTES:
+        problem = f"not described: {format_bytes(size_bytes)} are more than {format_bytes(_MAX_FILE_BYTES)}"
+        return (("", PayloadReading(problem=problem)),)
+    contents = variant.path.read_bytes()
+    return (("", read_payload(spec, contents, CompileSpecs(()), installation.fact_registry)),)
+
+
+def _labelled(program: OpenedProgram, method: str) -> Iterator[tuple[str, PayloadReading]]:
+    """Yield the readings of a method's payloads; those of one backend that say the same are one."""
+    delegates = program.program.plan(method).delegates
+    readings, alike = payload_readings(program, method), defaultdict[object, list[int]](list)
+    for index, reading in enumerate(readings):
+        described, needs = reading.description, tuple(need for need, *_ in reading.needs)
+        said = (described and (described.target, described.sdk_version), reading.problem, needs)
+        alike[delegates[index].id, said].append(index)
+    for first, *others in alike.values():
+        more = f" (and of {count_text(len(others), 'more delegate')})" if others else ""
+        yield f"{method}: the payload of {delegates[first].id} #{first}{more}", readings[first]
 
 
 def payload_problems(
@@ -131,21 +185,14 @@ def payload_problems(
     for each in program.programs if isinstance(program, SeveralPrograms) else (program,):
         for method in each.method_names if isinstance(each, OpenedProgram) else ():
             assert isinstance(each, OpenedProgram)
-            start = method if each.program.path is None else f"{each.program.path}: {method}"
-            readings, alike = payload_readings(each, method), defaultdict[object, list[int]](list)
-            delegates = each.program.plan(method).delegates
-            for index, reading in enumerate(readings):
-                needs = tuple(need for need, *_ in reading.needs)
-                alike[delegates[index].id, reading.problem, needs].append(index)
-            for first, *others in alike.values():
-                more = f" (and of {count_text(len(others), 'more delegate')})" if others else ""
-                label = f"{start}: the payload of {delegates[first].id} #{first}{more}"
-                yield from _problems(label, readings[first], facts, severity)
+            start = "" if each.program.path is None else f"{each.program.path}: "
+            for label, reading in _labelled(each, method):
+                yield from description_problems(start + label, reading)
+                yield from unmet_needs(start + label, reading, facts, severity)
 
 
-def _problems(
-    label: str, reading: PayloadReading, facts: FactSheet, severity: Severity
-) -> Iterator[Diagnostic]:
+def description_problems(label: str, reading: PayloadReading) -> Iterator[Diagnostic]:
+    """Yield a warning if a payload cannot be described."""
     if reading.problem is not None:
         code = "broken-plugin" if reading.is_plugins else "payload-mismatch"
         fix = "update the plugin, or export the program again"
@@ -156,6 +203,12 @@ def _problems(
             severity=Severity.WARNING,
             subject=label,
         )
+
+
+def unmet_needs(
+    label: str, reading: PayloadReading, facts: FactSheet, severity: Severity = Severity.ERROR
+) -> Iterator[Diagnostic]:
+    """Yield a problem for each need that a device does not meet, and a note where a fact is unknown."""
     for need, condition, counterpart in reading.needs:
         result = condition.evaluate(facts.values)
         if isinstance(result, Unknown):

@@ -10,6 +10,12 @@ from etconfig.app.configuring.targets import find_spec
 from etconfig.app.installation.installation import Installation
 from etconfig.app.programs.engine_files import engine_file_format
 from etconfig.app.programs.model_needs import missing_data_problem, read_needs
+from etconfig.app.programs.payloads import (
+    VariantPayloads,
+    description_problems,
+    unmet_needs,
+    variant_payloads,
+)
 from etconfig.app.validating.validated_programs import engine_problems
 from etconfig.base.fingerprint import file_sha256
 from etconfig.base.records import record
@@ -22,6 +28,7 @@ from etconfig.models.checking import disagreements, unreachable_variants
 from etconfig.models.needs import VariantNeeds
 from etconfig.models.variant_selection import choose_variant, variant_data
 from etconfig.profile.condition_checks import ConditionChecker
+from etconfig.schema.payload_description import PayloadDescription
 
 
 @record(frozen=True, kw_only=True)
@@ -32,6 +39,7 @@ class CheckedModel:
         model: The model.
         needs: The needs of the variants whose files can be read, by number.
         formats: The formats of the files that engines run, by the number of the variant.
+        payloads: The label of each payload of a variant and what its backend's plugin says, by number.
         selected: The number of the variant that each device selects; None if it selects none.
         problems: Everything that is wrong with it.
     """
@@ -39,8 +47,22 @@ class CheckedModel:
     model: CatalogModel
     needs: Mapping[int, VariantNeeds]
     formats: Mapping[int, str]
+    payloads: Mapping[int, VariantPayloads]
     selected: Mapping[str, int | None]
     problems: tuple[Diagnostic, ...]
+
+    def contents(self, number: int) -> Iterator[str]:
+        """Yield the format of an engine's file, and what is known about each payload of the variant."""
+        yield from (self.formats[number],) if number in self.formats else ()
+        for label, each in self.payloads.get(number, ()):
+            payload = each.description or PayloadDescription()
+            parts = [] if each.problem is None else [each.problem]
+            parts += [] if payload.target is None else [f"compiled for {payload.target}"]
+            parts += [] if payload.sdk_version is None else [f"made by {payload.sdk_version}"]
+            parts += [need.reason for need in payload.needs if payload.target is None]
+            text = ", ".join(parts)
+            if text:
+                yield f"{label}: {text}" if label else text
 
     def to_jsonable(self) -> dict[str, Any]:
         """Return the result as plain data for JSON."""
@@ -60,6 +82,7 @@ class CheckedModel:
         return {
             **variant_data(variant),
             **({} if found is None else {"format": found}),
+            "contents": [*self.contents(variant.number)],
             "backends": list(needs.backends),
             "methods": [
                 {"name": m.name, "inputs": list(map(str, m.inputs)), "outputs": list(map(str, m.outputs))}
@@ -92,6 +115,7 @@ def _check(
     needs: dict[int, VariantNeeds] = {}
     unread: dict[int, ProgramError] = {}
     formats: dict[int, str] = {}
+    payloads: dict[int, VariantPayloads] = {}
     problems = list(conditions.problems(v.when for v in model.variants if v.when is not None))
     problems += engine_problems(ModelCatalog({model.name: model}), installation.backend_ids)
     for variant in model.variants:
@@ -99,6 +123,7 @@ def _check(
             needs[variant.number] = read_needs(variant, installation)
             if variant.backend is not None:
                 formats[variant.number] = engine_file_format(variant.path)
+            payloads[variant.number] = variant_payloads(variant, needs[variant.number], installation)
             problems += _file_problems(variant)
         except ProgramError as error:
             unread[variant.number] = error
@@ -107,6 +132,7 @@ def _check(
             problems.append(_unreadable(variant, error))
         else:
             problems += _needs_problems(installation, variant, needs[variant.number])
+            problems += _payload_problems(variant, payloads[variant.number])
     problems += disagreements(model, needs)
     problems += unreachable_variants(model, needs, installation.fact_registry)
     # a program that cannot be read is reported above; here it only is a variant that is not selected
@@ -127,11 +153,20 @@ def _check(
                 for each in choice.rejected
             )
             selected[name] = None if ends and not model.fallback else choice.variant.number
+            if selected[name] is not None:
+                problems += _payload_problems(
+                    choice.variant, payloads.get(choice.variant.number, ()), name, facts
+                )
         except ModelError as error:
             selected[name] = None
             problems += error.diagnostics
     return CheckedModel(
-        model=model, needs=needs, formats=formats, selected=selected, problems=_in_order(problems)
+        model=model,
+        needs=needs,
+        formats=formats,
+        payloads=payloads,
+        selected=selected,
+        problems=_in_order(problems),
     )
 
 
@@ -191,6 +226,23 @@ def _needs_problems(
     problem = missing_data_problem(variant, needs)
     if problem is not None:
         yield problem
+
+
+def _payload_problems(
+    variant: ModelVariant,
+    payloads: VariantPayloads,
+    device: str | None = None,
+    facts: FactSheet | None = None,
+) -> Iterator[Diagnostic]:
+    """Yield the needs that a device does not meet; without one, what cannot be described."""
+    for label, reading in payloads:
+        name = ", ".join(filter(None, (str(variant), label)))
+        found = [] if facts is None else [*unmet_needs(f"{device}: {name}", reading, facts)]
+        if facts is None and (
+            variant.backend is None or reading.is_plugins
+        ):  # engines have other formats, too
+            found = [*description_problems(name, reading)]
+        yield from (replace(problem, spans=(variant.span,)) for problem in found)
 
 
 def _in_order(problems: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:

@@ -169,7 +169,8 @@ def check_variants(
     agree in their methods, inputs and outputs, with the data that lie outside them. A plugin must
     declare the options of every backend, and each device that --facts names must get a variant. A
     variant that no device selects is a warning. The format of each file that an engine runs is shown,
-    with its version. With NAMES, checks only these models.
+    with its version, and the target of each payload, which each device that gets it must have. With
+    NAMES, checks only these models.
 
     \b
     Examples:
@@ -178,6 +179,7 @@ def check_variants(
     """
     from etconfig.app.programs.model_choice import find_catalog
     from etconfig.app.validating.model_check import check_models
+    from etconfig.diagnostics import Severity
     from etconfig.models.catalog import ModelCatalog
 
     installation = make_installation()
@@ -200,17 +202,19 @@ def check_variants(
         show_findings(problems)
         _note_unknown_backends(devices, checked)
     errors = sum(problem.is_error for problem in problems)
-    counts = f"{format_count(errors, 'error')}, {format_count(len(problems) - errors, 'warning')}"
+    warnings = sum(problem.severity is Severity.WARNING for problem in problems)
+    counts = f"{format_count(errors, 'error')}, {format_count(warnings, 'warning')}"
     note(f"{format_count(len(checked), 'model')} checked: {counts}")
     return 1 if errors else 0
 
 
 def _print_checked(checked: Sequence[CheckedModel]) -> None:
-    """Print the variant that each device gets, if there are devices, and the formats of engines' files."""
+    """Print the contents of files, and the variant that each device gets, if there are devices."""
     formats = [
-        (each.model.name, str(number), _file(each.model, number), found)
+        (each.model.name, str(number), _file(each.model, number), text)
         for each in checked
-        for number, found in each.formats.items()
+        for number in each.needs
+        for text in each.contents(number)
     ]
     if formats:
         print_table(("MODEL", "VARIANT", "FILE", "FORMAT"), formats)

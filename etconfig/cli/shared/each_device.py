@@ -188,4 +188,5 @@ def resolved_devices(
     if or_here and not named:
         named = [("this device", request.device.facts)]
     devices = with_progress(named, "resolving")
-    return matrix_devices(configurations, devices, installation.fact_registry, with_memory=with_memory)
+    registry, models = installation.fact_registry, request.models
+    return matrix_devices(configurations, devices, registry, with_memory=with_memory, models=models)

@@ -19,13 +19,15 @@ from effort import scaled
 import etconfig
 from etconfig.analysis import inspect_program
 from etconfig.app.programs import payloads
-from etconfig.app.programs.payloads import PayloadReading, payload_problems, read_payload
+from etconfig.app.programs.model_choice import find_catalog
+from etconfig.app.programs.payloads import PayloadReading, payload_problems, read_payload, variant_payloads
 from etconfig.base.compile_specs import CompileSpecs
 from etconfig.cli.rendering.program_text import print_program
 from etconfig.diagnostics import Diagnostic, Severity
 from etconfig.diagnostics.diagnostic import on_devices
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.sheet import FactSheet
+from etconfig.models.needs import VariantNeeds
 from etconfig.plugin.v1 import InvalidPayloadError, PayloadDescription, PayloadNeed
 from etconfig.program.program_errors import unreadable
 
@@ -230,6 +232,40 @@ class TestProblems:
         found = {each.device: {p.code: p.severity for p in each.problems} for each in matrix}
         assert "payload-mismatch" not in found["arm64"]
         assert found["x86_64"]["payload-mismatch"] is Severity.WARNING
+
+
+class TestVariants:
+    """The file of an engine is described as a payload is, up to a size."""
+
+    def described(self, path: Path, function: Any = lambda payload, specs: WHOLE) -> Any:
+        (path.parent / "m.toml").write_text(
+            f"[[model.m.variants]]\nfile = {path.name!r}\nbackend = 'TinyEngine'\n"
+        )
+        specs: Any = {"TinyEngine": replace(SPEC, describe_payload=function)}
+        installation = etconfig.Installation().with_backends(specs)
+        (model,) = find_catalog(installation, path.parent / "m.toml")
+        needs = VariantNeeds(backends=("TinyEngine",), methods=())
+        return variant_payloads(model.variants[0], needs, installation)
+
+    def test_a_file(self, tmp_path: Path) -> None:
+        (tmp_path / "a.tiny").write_bytes(b"tiny")
+        seen: list[bytes] = []
+        ((label, reading),) = self.described(tmp_path / "a.tiny", lambda p, specs: seen.append(p) or WHOLE)
+        assert (label, reading.description, seen) == ("", WHOLE, [b"tiny"])
+
+    def test_without_a_function_or_for_a_directory_there_is_nothing(self, tmp_path: Path) -> None:
+        (tmp_path / "a.tiny").mkdir()
+        assert self.described(tmp_path / "a.tiny") == ()
+        (tmp_path / "b.tiny").write_bytes(b"tiny")
+        assert self.described(tmp_path / "b.tiny", None) == ()
+
+    def test_a_large_file_is_not_read(self, tmp_path: Path) -> None:
+        with (tmp_path / "a.tiny").open("wb") as file:
+            file.truncate((64 << 20) + 1)
+        ((_, reading),) = self.described(tmp_path / "a.tiny", failing(ValueError("it is read")))
+        assert reading.problem is not None
+        assert reading.problem.startswith("not described: ")
+        assert not reading.is_plugins
 
 
 class TestInspect:
