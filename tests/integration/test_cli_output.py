@@ -245,6 +245,14 @@ class TestJson:
                     "payload_bytes": 19904,
                     "stored": "segment",
                     "compile_specs": [],
+                    "payload": {
+                        "operators": {"conv2d": 2, "max_pool2d": 1, "relu": 2},
+                        "target": None,
+                        "sdk_version": None,
+                        "needs": [],
+                        "notes": [],
+                    },
+                    "payload_problem": None,
                 }
             ],
             "external_tensors": [],

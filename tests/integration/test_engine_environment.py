@@ -351,6 +351,7 @@ class TestExec:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 text=True,
+                preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # nohup ignores SIGHUP
             )
             assert process.stdout is not None
             assert process.stdout.readline() == "ready\n"
