@@ -1,4 +1,4 @@
-"""`[[guard]]` of a project file: the most by which devices of a rollout may be slower."""
+"""`[[guard]]` of a project file: the most by which devices of a rollout may be slower, or fail more often."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ from etconfig.base.records import record
 from etconfig.diagnostics import did_you_mean
 from etconfig.profile.table import TomlTable
 
-WORDS = {"metric": ("load", "first_run", "p50", "p95"), "by": ("rollout", "profile", "option")}
-"""The durations of usage records that a guard may watch, and its comparisons."""
+FAILURES = "failures"
+WORDS = {"metric": ("load", "first_run", "p50", "p95", FAILURES), "by": ("rollout", "profile", "option")}
+"""The durations of usage records that a guard may watch, or failed devices, and its comparisons."""
 _HELP = 'such as metric = "p95", worse_than = "5%", min_devices = 500'
 
 
 @record(frozen=True, kw_only=True)
 class Guard:
-    """A limit on the ratio of two medians.
+    """A limit on the ratio of two medians, or on the difference of two shares of failed devices.
 
     Attributes:
-        metric: The duration.
-        worse_than: The share by which the ratio may be above 1.
+        metric: The duration, or `failures`.
+        worse_than: The share by which the ratio may be above 1, or the difference above 0.
         min_devices: The least number of devices on each side.
         by: The comparisons that it watches: `rollout`, `profile` or `option`.
     """
@@ -30,7 +31,8 @@ class Guard:
     by: str = "rollout"
 
     def __str__(self) -> str:
-        return f"{self.metric} by {self.by}: at most {100 * self.worse_than:.6g}% worse"
+        worse = " percentage points more" if self.metric == FAILURES else "% worse"
+        return f"{self.metric} by {self.by}: at most {100 * self.worse_than:.6g}{worse}"
 
 
 def read_guards(section: TomlTable) -> tuple[Guard, ...]:
@@ -47,6 +49,11 @@ def read_guards(section: TomlTable) -> tuple[Guard, ...]:
             if text is not None and text not in words:
                 message = f"{key!r} must be one of {', '.join(words)}"
                 table.report("wrong-type", message, table.value_span(key), did_you_mean(text, words) or _HELP)
+        if given.get("metric") == FAILURES and given["by"] in ("profile", "option"):
+            message = (
+                "'by' must be rollout for failures: records of failed devices may lack profile and options"
+            )
+            table.report("wrong-type", message, table.value_span("by"), 'write by = "rollout"')
         share = _share(table.typed("worse_than", (str, int, float), "a share, such as 5%", _HELP))
         if not 0 <= share < math.inf:
             message = "'worse_than' must be a share of 0 or more, such as \"5%\" or 0.05"

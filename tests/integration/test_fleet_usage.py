@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from command_line import Outcome
 from effort import seeds
+from newcombe import difference_of_shares
 
 duckdb = pytest.importorskip("duckdb", reason="needs the extra etconfig[fleet]")
 
@@ -74,6 +75,7 @@ class Model:
         self.outcomes: Counter[str] = Counter()
         self.differences: Counter[tuple[str, str, str]] = Counter()
         self.sides: dict[tuple[str, str, str], tuple[list[float], list[float]]] = {}
+        self.failures: dict[str, tuple[list[bool], list[bool]]] = {}
         groups: dict[str, list[tuple[dict[str, str], float]]] = {"profile": [], "option": []}
         newest = max(each.get("revision", 0) for each in records)
         by_device: dict[str, list[dict[str, Any]]] = {}
@@ -84,13 +86,15 @@ class Model:
             own = sorted(by_device.get(device, []), key=lambda each: each["at"])
             outcome = self._judge(device, known.get(device), own, newest)
             self.outcomes[outcome] += 1
+            if own and device in known:
+                self._count_failure(device, known[device], own[-1], newest)
             if not own or outcome == "failed":
                 continue
             durations = [each["durations_us"]["p95"] for each in own if self._key(each) == self._key(own[-1])]
             value = mean(durations)
             if "profile" in own[-1]:
                 groups["profile"].append(({"": own[-1]["profile"]}, value))
-            options = {f"{each['path']} = ": json.dumps(each["value"]) for each in own[-1]["options"]}
+            options = {f"{each['path']} = ": json.dumps(each["value"]) for each in own[-1].get("options", [])}
             groups["option"].append((options, value))
             if device in known and outcome not in ("old_revision", "other_profile", "option_not_in_force"):
                 cores, available = known[device]
@@ -106,6 +110,19 @@ class Model:
                         [value for labels, value in rows if labels.get(start) == each],
                         [value for labels, value in rows if labels.get(start, each) != each],
                     )
+
+    def _count_failure(self, device: str, facts: tuple[int, int], last: dict[str, Any], newest: int) -> None:
+        """A device counts on the side that is decided, unless its record shows something else."""
+        has_failed = "failure" in last or last["reason"] == "error"
+        loaded = {key: value for key, value in last.items() if key != "failure"}
+        loaded["reason"] = "named" if last["reason"] == "error" else last["reason"]
+        differences = self.differences.copy()
+        outcome, self.differences = self._judge(device, facts, [loaded], newest), differences
+        if outcome not in ("old_revision", "other_profile", "option_not_in_force") and (
+            facts[0] == 2 or (facts[0] == 1 and facts[1] > 2)
+        ):
+            for label in (ROLLOUT, f"{ROLLOUT} in acme/{'ab'[facts[0] - 1]}"):
+                self.failures.setdefault(label, ([], []))[bucket(device) >= 0.3].append(has_failed)
 
     @staticmethod
     def _key(record: dict[str, Any]) -> object:
@@ -134,7 +151,7 @@ class Model:
             return self._differs("other_profile", profile, last["profile"])
         is_in = bucket(device) < 0.3 and (cores == 2 or available > 2)
         decided = {THREADS: available, **({SCRATCH: 65536} if is_in else {})}
-        used = {each["path"].replace("forward:", "*:"): each for each in last["options"]}
+        used = {each["path"].replace("forward:", "*:"): each for each in last.get("options", [])}
         has_all = not last.get("left_out")
         found = [
             (
@@ -181,6 +198,8 @@ def random_fleet(random: Random, count: int) -> tuple[list[tuple[str, int, int]]
                 record["bundle"] = f"content of {record['revision']}"  # a release has an id of its own
             if random.random() < 0.1:
                 record |= {"variant": "big.pte", "failure": f"no memory {random.random()}"}
+            if ("failure" in record or record["reason"] == "error") and random.random() < 0.5:
+                del record["profile"], record["options"]
             if random.random() < 0.1:
                 record["left_out"] = {"options": 1}
             records.append(record)
@@ -213,6 +232,16 @@ def test_an_independent_model_finds_the_same(cli: Cli, place: Path) -> None:
             assert (row["devices"], row["others"]) == (len(one), len(other)), key
             assert row["median_us"] == pytest.approx(median(one), rel=1.1e-3)
             assert row["ratio"] == pytest.approx(median(one) / median(other), rel=2.2e-3)
+        failures = {row["label"]: row for row in found["failures"]}
+        assert failures.keys() == {label for label, sides in model.failures.items() if all(sides)}
+        for label, row in failures.items():
+            (failed, count), (others_failed, others) = ((sum(n), len(n)) for n in model.failures[label])
+            assert (row["devices"], row["others"]) == (count, others), label
+            assert row["share"] == pytest.approx(failed / count)
+            assert row["others_share"] == pytest.approx(others_failed / others)
+            error = 0.001 / (len(found["latency"]) + len(failures))
+            expected = difference_of_shares(failed, count, others_failed, others, error)
+            assert [row["difference"], *row["interval"]] == pytest.approx(expected, abs=1e-9)
         table = duckdb.sql(f"SELECT outcome, count(*) FROM '{place}/out/usage.parquet' GROUP BY 1").fetchall()
         assert dict(table) == model.outcomes
 
@@ -284,6 +313,9 @@ min_devices = {0}
 """
 
 
+FAILURES = GUARD.replace("p95", "failures").replace("5%", "{0}").replace("= {0}\n", "= {1}\n")
+
+
 class TestGuards:
     """A guard of the project file stops a rollout."""
 
@@ -326,9 +358,60 @@ class TestGuards:
         assert (done.status, "guard undecided" in done.stderr) == (3, True)
 
     @pytest.mark.parametrize(
+        ("guard", "status", "message"),
+        [
+            (FAILURES.format("1%", 500), 1, "at most 1 percentage points more: +4"),
+            (FAILURES.format("60%", 500), 0, ""),
+            (FAILURES.format("1%", 5000), 3, "no comparison has 5,000 devices on each side, at most 905"),
+            (GUARD.format(300), 0, "failed devices take no part, and their shares differ: bucket("),
+            (GUARD.format(300) + 'by = "profile"\n', 0, ""),
+        ],
+    )
+    def test_half_of_the_reached_devices_fail(
+        self, cli: Cli, place: Path, guard: str, status: int, message: str
+    ) -> None:
+        """They have neither a profile nor options nor durations; a few of the others fail too."""
+        devices, records = fleet_of(3000, Random(1), lambda name, cores: 1)
+        for n, each in enumerate(records):
+            if bucket(each["device"], "luck") < (0.5 if bucket(each["device"]) < 0.3 else 0.02):
+                records[n] = {"device": each["device"], "reason": "error", "failure": "no memory"}
+        write_project(place, guard)
+        write_devices(place, devices)
+        write_records(place / "usage.jsonl", records)
+        done = cli("fleet", "compare", "devices.parquet", "--usage", "usage.jsonl")
+        assert done.status == status, done.stderr
+        assert message in done.stderr
+        assert ("take no part" in done.stderr) == ("take no part" in message)
+        assert " failures  905 " in " ".join(
+            done.stdout.split("Comparisons:")[1].partition("Guards")[0].splitlines()
+        )
+
+    @pytest.mark.parametrize(
+        ("is_failed", "further", "status"),
+        [
+            (lambda name: bucket(name) < 0.3, {"revision": 6}, 3),
+            (lambda name: bucket(name, "luck") < 0.2, {}, 0),
+            (lambda name: bucket(name) >= 0.3, {}, 0),
+        ],
+    )
+    def test_failures_before_the_rollout_on_both_sides_or_on_the_other_break_nothing(
+        self, cli: Cli, place: Path, is_failed: Callable[[str], bool], further: dict[str, int], status: int
+    ) -> None:
+        devices, records = fleet_of(3000, Random(1), lambda name, cores: 1)
+        for each in records:
+            each |= {"revision": 7}
+            each |= {"failure": "no memory", **further} if is_failed(each["device"]) else {}
+        write_project(place, FAILURES.format("1%", 500))
+        write_devices(place, devices)
+        write_records(place / "usage.jsonl", records)
+        done = cli("fleet", "compare", "devices.parquet", "--usage", "usage.jsonl")
+        assert done.status == status, done.stderr
+
+    @pytest.mark.parametrize(
         ("line", "message"),
         [
-            ('metric = "p59"', "'metric' must be one of load, first_run, p50, p95"),
+            ('metric = "p59"', "'metric' must be one of load, first_run, p50, p95, failures"),
+            ('metric = "failures"\nby = "profile"', "'by' must be rollout for failures"),
             ("worse_than = 5", "'worse_than' must be a share of 0 or more, such as"),
             ('worse_than = "a bit"', "'worse_than' must be a share of 0 or more"),
             ("worse_than = -0.1", "'worse_than' must be a share of 0 or more"),

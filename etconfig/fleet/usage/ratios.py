@@ -1,8 +1,10 @@
-"""Ratios of medians with intervals, where each device counts once.
+"""Ratios of medians and differences of shares with intervals, where each device counts once.
 
 The interval of a median is two of the devices' values, as a bootstrap over devices tends to give. The
-intervals of two medians give the interval of their ratio by the square-and-add rule, on logarithms.
-Source: Zou, Donner, Construction of confidence limits about effect measures, Statist. Med. 27 (2008).
+intervals of two medians give the interval of their ratio by the square-and-add rule, on logarithms. Those of
+Wilson for two shares give the interval of their difference by the same rule.
+Sources: Zou, Donner, Construction of confidence limits about effect measures, Statist. Med. 27 (2008);
+Newcombe, Interval estimation for the difference between independent proportions, Statist. Med. 17 (1998).
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ _EXACT_DEVICES = 1000
 
 @record(frozen=True)
 class MedianInterval:
-    """The median of the devices of one side, above 0, with its interval.
+    """The median of the devices of one side, above 0, or a share of them, with its interval.
 
     Attributes:
         devices: The number of devices.
@@ -44,6 +46,22 @@ def median_ratio(one: MedianInterval, other: MedianInterval) -> PairedRatio:
     up = math.hypot(_log(one.high, one.median), _log(other.median, other.low))
     low, high = ratio * math.exp(-down), ratio * math.exp(up)
     return PairedRatio(ratio=ratio, low=low, high=high, pairs=min(one.devices, other.devices))
+
+
+def share_interval(count: int, devices: int, error: float) -> MedianInterval:
+    """Return a share of devices, with the interval of Wilson."""
+    z, share = -NormalDist().inv_cdf(error / 2), count / devices
+    middle, width = count + z * z / 2, z * math.sqrt(count * (1 - share) + z * z / 4)
+    low, high = ((middle + part) / (devices + z * z) for part in (-width, width))
+    return MedianInterval(devices, share, min(low, share), max(high, share))
+
+
+def share_difference(one: MedianInterval, other: MedianInterval) -> PairedRatio:
+    """Return the first share minus the second, in the form of a ratio."""
+    down = math.hypot(one.median - one.low, other.high - other.median)
+    up = math.hypot(one.high - one.median, other.median - other.low)
+    found = one.median - other.median
+    return PairedRatio(ratio=found, low=found - down, high=found + up, pairs=min(one.devices, other.devices))
 
 
 def _log(over: float, under: float) -> float:

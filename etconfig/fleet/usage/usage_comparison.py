@@ -1,4 +1,4 @@
-"""`compare_usage`: the records of devices joined with the decisions for them, counted; durations compared."""
+"""`compare_usage`: the records of devices joined with the decisions for them, counted; sides compared."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import math
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -20,9 +21,17 @@ from etconfig.fleet.inventory.database import Database
 from etconfig.fleet.inventory.sql_names import quoted_path, quoted_text
 from etconfig.fleet.running.result_tables import RESULT_TABLES, TABLE_FORMAT, table_kind
 from etconfig.fleet.running.runs import FleetRuns, PlannedRun
-from etconfig.fleet.usage.ratios import FAMILY_ERROR, MedianInterval, lower_place, median_ratio
+from etconfig.fleet.usage.ratios import (
+    FAMILY_ERROR,
+    MedianInterval,
+    lower_place,
+    median_ratio,
+    share_difference,
+    share_interval,
+)
 from etconfig.fleet.usage.usage_files import usage_relation
 from etconfig.fleet.usage.verdicts import NOT_YET, OUTCOMES, UsageDifference, UsedPattern, use_verdict
+from etconfig.profile.usage_guards import FAILURES
 
 MAX_PATTERNS = 100_000
 """The most patterns of records, which Python judges one by one."""
@@ -39,7 +48,7 @@ _Split: TypeAlias = "tuple[str, str, list[int], list[int]]"
 
 @record(frozen=True)
 class _Cell:
-    """Devices with one decision and one pattern."""
+    """Devices with one decision and one pattern; `runs_it` is False if they do not run the decision."""
 
     key: tuple[int, int]
     devices: int
@@ -48,18 +57,19 @@ class _Cell:
     used: UsedPattern | None
     outcome: str
     differences: tuple[UsageDifference, ...]
+    runs_it: bool
 
 
 @record(frozen=True)
 class LatencyRow:
-    """The medians of two sets of devices, and their ratio.
+    """The medians of two sets of devices, and their ratio; for failures, their shares and the difference.
 
     Attributes:
         by: `profile`, `option` or `rollout`.
         label: The profile, the option with its value, or the rollout.
-        metric: The duration.
-        one: The median of these devices, in microseconds.
-        other: The median of the others.
+        metric: The duration, or `failures`.
+        one: The median of these devices, in microseconds, or the share of them that failed.
+        other: The same of the others.
     """
 
     by: str
@@ -70,13 +80,19 @@ class LatencyRow:
 
     @property
     def ratio(self) -> PairedRatio:
-        """The ratio of the medians."""
-        return median_ratio(self.one, self.other)
+        """The ratio of the medians, or the difference of the shares."""
+        return (share_difference if self.metric == FAILURES else median_ratio)(self.one, self.other)
+
+    @property
+    def excess(self) -> float:
+        """The ratio above 1, or the difference: positive if these devices are worse."""
+        return self.ratio.ratio - (self.metric != FAILURES)
 
     @property
     def claim(self) -> str | None:
-        """`slower` or `faster`; None if the interval of the ratio contains 1."""
-        return "slower" if self.ratio.low > 1 else "faster" if self.ratio.high < 1 else None
+        """`slower` or `faster`, `more` or `fewer`; None if the interval contains 1, or 0 for a difference."""
+        even, worse, better = (0, "more", "fewer") if self.metric == FAILURES else (1, "slower", "faster")
+        return worse if self.ratio.low > even else better if self.ratio.high < even else None
 
 
 @record(frozen=True, kw_only=True)
@@ -90,7 +106,7 @@ class UsageCounts:
         outcomes: The number of devices of each key of `OUTCOMES`.
         differences: The number of devices of each difference, most devices first.
         problems: The file, the problem, the number and the first row of wrong records.
-        latency: The comparisons of durations; claims come first.
+        latency: The comparisons of durations and failures; claims come first.
     """
 
     records: int
@@ -166,7 +182,7 @@ def _compared(
         outcomes=outcomes,
         differences={each: differences[each] for each in ordered},
         problems=[(sources[file].label, *others) for file, *others in problems],
-        latency=_latency(database, [*_splits(cells)]),
+        latency=_latency(database, cells),
     )
 
 
@@ -238,7 +254,9 @@ def _judged(
         decided = None if resolution is None else options.get(resolution, [])
         verdict = use_verdict(profile, decided, found, revision) if decision else ("unknown_device", ())
         sides = json.loads(rollouts or "{}")
-        cells.append(_Cell((decision, pattern), devices, profile, sides, found, *verdict))
+        without = found and replace(found, has_failed=False, reason=found.reason.replace("error", "named"))
+        runs_it = use_verdict(profile, decided, without, newest)[0] not in NOT_YET
+        cells.append(_Cell((decision, pattern), devices, profile, sides, found, *verdict, runs_it))
     return cells
 
 
@@ -269,20 +287,20 @@ def _columns(rows: Sequence[Sequence[object]], count: int) -> list[list[object]]
     return [[row[place] for row in rows] for place in range(count)]
 
 
-def _splits(cells: Sequence[_Cell]) -> Iterator[_Split]:
+def _splits(cells: Sequence[_Cell], *, with_failed: bool) -> Iterator[_Split]:
     """Yield what is compared: profiles and values of options with all others, and the sides of rollouts.
 
-    Failed devices take no part; nor, in rollouts, those that do not run what is decided.
+    Failed devices take part only if asked for; in rollouts, only devices that run what is decided, or try to.
     """
     labels: dict[tuple[str, str, str], dict[str, list[int]]] = {}
     for number, cell in enumerate(cells):
-        if cell.used is None or cell.outcome == "failed":
+        if cell.used is None or (cell.outcome == "failed" and not with_failed):
             continue
         if cell.used.profile is not None:
             labels.setdefault(("profile", "", ""), {}).setdefault(cell.used.profile, []).append(number)
         for path, value in cell.used.options.items():
             labels.setdefault(("option", f"{path} = ", ""), {}).setdefault(value, []).append(number)
-        for rollout, side in cell.sides.items() if cell.outcome not in NOT_YET else ():
+        for rollout, side in cell.sides.items() if cell.runs_it else ():
             for end in ("", f" in {cell.profile}"):
                 labels.setdefault(("rollout", rollout, end), {}).setdefault(str(side), []).append(number)
     for (by, start, end), groups in labels.items():
@@ -296,8 +314,10 @@ def _splits(cells: Sequence[_Cell]) -> Iterator[_Split]:
                 yield by, start + label, groups[label], others
 
 
-def _latency(database: Database, splits: Sequence[_Split]) -> list[LatencyRow]:
-    """Return the ratios of all splits and durations; all intervals together have the error `FAMILY_ERROR`."""
+def _latency(database: Database, cells: Sequence[_Cell]) -> list[LatencyRow]:
+    """Return all comparisons; all intervals together have the error `FAMILY_ERROR`."""
+    splits = [*_splits(cells, with_failed=False)]
+    rollouts = [each for each in _splits(cells, with_failed=True) if each[0] == "rollout"]
     parts = " UNION ALL ".join(
         f"SELECT cell, '{name}' AS metric, {_BIN.format(name)} AS bin, count(*) AS n, sum({name}) AS total "
         f"FROM joined JOIN cells USING (decision, pattern) WHERE {name} >= 0.001 GROUP BY ALL"
@@ -320,7 +340,7 @@ def _latency(database: Database, splits: Sequence[_Split]) -> list[LatencyRow]:
         "GROUP BY ALL HAVING min(side) < max(side)"
     )
     sides = {(number, metric, side): int(n[side]) for number, metric, *n in pairs for side in (0, 1)}
-    error = FAMILY_ERROR / max(len(pairs), 1)
+    error = FAMILY_ERROR / max(len(pairs) + len(rollouts), 1)
     places = {side: _places(devices, error) for side, devices in sides.items()}
     wanted = [(*side, place) for side, found in places.items() for place in {*found} - {0}]
     values: dict[tuple[object, ...], float] = {
@@ -340,13 +360,18 @@ def _latency(database: Database, splits: Sequence[_Split]) -> list[LatencyRow]:
         middle = (values[first] + values[second]) / 2
         return MedianInterval(sides[side], middle, values.get(low, 0.0), values.get(high, math.inf))
 
+    def share(members: Sequence[int]) -> MedianInterval:
+        failed = sum(cells[n].devices for n in members if cells[n].outcome == "failed")
+        return share_interval(failed, sum(cells[n].devices for n in members), error)
+
     rows = [
         LatencyRow(
             splits[number][0], splits[number][1], metric, median(number, metric, 0), median(number, metric, 1)
         )
         for number, metric, *_ in pairs
     ]
-    kinds, metrics = ("rollout", "profile", "option"), DURATIONS
+    rows += [LatencyRow(by, label, FAILURES, share(one), share(other)) for by, label, one, other in rollouts]
+    kinds, metrics = ("rollout", "profile", "option"), (*DURATIONS, FAILURES)
     return sorted(
         rows, key=lambda row: (not row.claim, kinds.index(row.by), row.label, metrics.index(row.metric))
     )

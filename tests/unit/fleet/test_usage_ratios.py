@@ -7,8 +7,15 @@ from random import Random
 from statistics import median, quantiles
 
 import pytest
+from newcombe import difference_of_shares
 
-from etconfig.fleet.usage.ratios import MedianInterval, lower_place, median_ratio
+from etconfig.fleet.usage.ratios import (
+    MedianInterval,
+    lower_place,
+    median_ratio,
+    share_difference,
+    share_interval,
+)
 
 
 def interval(values: list[float], error: float) -> MedianInterval:
@@ -65,3 +72,25 @@ def test_intervals_miss_the_ratio_as_rarely_as_they_say() -> None:
         ratio = median_ratio(interval(sides[0], 0.05), interval(sides[1], 0.05))
         missed += not ratio.low <= 1 <= ratio.high
     assert 20 < missed < 120
+
+
+def test_differences_of_shares_are_as_an_independent_model_finds_them() -> None:
+    random = Random(5)
+    for _ in range(1000):
+        sides = []
+        for total in (random.choice((1, 2, 50, 700, 10**6)), random.randrange(1, 3000)):
+            sides += [
+                random.choice((0, total, random.randint(0, total), random.randint(0, total // 50))),
+                total,
+            ]
+        error = random.choice((0.05, 0.001, 1e-5, 1e-9))
+        found = share_difference(*(share_interval(*sides[n : n + 2], error) for n in (0, 2)))
+        expected = difference_of_shares(*sides, error)
+        assert (found.ratio, found.low, found.high) == pytest.approx(expected, abs=1e-9), (sides, error)
+        assert found.low <= found.ratio <= found.high
+
+
+def test_a_published_interval() -> None:
+    """Newcombe's paper, table II, row (a): 56 of 70 and 48 of 80."""
+    found = share_difference(share_interval(56, 70, 0.05), share_interval(48, 80, 0.05))
+    assert (found.ratio, found.low, found.high) == pytest.approx((0.2, 0.0524, 0.3339), abs=5e-5)

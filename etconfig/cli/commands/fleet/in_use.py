@@ -105,6 +105,8 @@ def compare_fleet_usage(
     if counts.repeated:
         note(f"warning: {count_text(counts.repeated, 'device')} in the inventory more than once")
     for each in guards:
+        if each.note:
+            note(f"guard {each.guard}: {each.note}")
         if each.verdict != "held":
             show(f"guard {each.verdict}: {each.guard}: {each}; {_ADVICE[each.verdict]}", err=True)
     verdicts = {each.verdict for each in guards}
