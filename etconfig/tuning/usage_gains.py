@@ -35,7 +35,8 @@ def read_usage_gains(path: Path, name: str) -> tuple[dict[str, str], dict[str, s
         for rollout in data["rollouts"]:
             label = f"{rollout['rollout']} in {rollout['profile']}"
             rows = [each for each in data["latency"] if (each["by"], each["label"]) == ("rollout", label)]
-            verdicts[label], row = _verdict(rollout, rows)
+            failing = [each for each in data["failures"] if (each["label"], each["claim"]) == (label, "more")]
+            verdicts[label], row = _verdict(rollout, rows, failing)
             if row is not None:
                 texts[label] = _profile(rollout, row, name).text()
     except OSError as error:
@@ -47,8 +48,12 @@ def read_usage_gains(path: Path, name: str) -> tuple[dict[str, str], dict[str, s
     return verdicts, texts
 
 
-def _verdict(rollout: Mapping[str, Any], rows: list[dict[str, Any]]) -> tuple[str, Mapping[str, Any] | None]:
+def _verdict(
+    rollout: Mapping[str, Any], rows: list[dict[str, Any]], failing: list[dict[str, Any]]
+) -> tuple[str, Mapping[str, Any] | None]:
     """Return what the comparisons of a rollout say, and the one that is evidence."""
+    if failing:
+        return "nothing better: more of its devices fail; lower its bound", None
     claims = sorted((row for row in rows if row["claim"]), key=lambda row: _METRICS.index(row["metric"]))
     if not claims:
         return "nothing better: no interval lacks 1", None

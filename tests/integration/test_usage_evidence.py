@@ -83,7 +83,8 @@ def rollout(**changes: Any) -> dict[str, Any]:
 
 
 def tune(cli: Cli, place: Path, data: object, *further: str) -> Outcome:
-    (place / "compared.json").write_text(data if isinstance(data, str) else json.dumps(data))
+    whole = {"failures": [], **data} if isinstance(data, dict) else data
+    (place / "compared.json").write_text(whole if isinstance(whole, str) else json.dumps(whole))
     return cli("tune", "--from-usage", "compared.json", *further)
 
 
@@ -221,6 +222,14 @@ class TestTables:
             done = tune(cli, place, {"latency": [], "rollouts": []}, *further)
             assert (done.status, "--from-usage measures nothing; leave out" in done.stderr) == (2, True)
         assert "cannot read no.json" in cli("tune", "--from-usage", "no.json").stderr
+
+    def test_a_rollout_whose_devices_fail_is_not_written(self, cli: Cli, place: Path) -> None:
+        for claim, is_written in (("more", False), ("fewer", True), (None, True)):
+            data = {"latency": [row()], "failures": [row("failures", claim)], "rollouts": [rollout()]}
+            done = tune(cli, place, data, "--output", "used.toml")
+            assert (place / "used.toml").exists() is is_written
+            assert ("more of its devices fail" in done.stdout) is not is_written
+            (place / "used.toml").unlink(missing_ok=True)
 
     def test_a_file_of_somebody_else_stays(self, cli: Cli, place: Path) -> None:
         (place / "used.toml").write_text("# mine\n")

@@ -255,7 +255,7 @@ def _judged(
         verdict = use_verdict(profile, decided, found, revision) if decision else ("unknown_device", ())
         sides = json.loads(rollouts or "{}")
         without = found and replace(found, has_failed=False, reason=found.reason.replace("error", "named"))
-        runs_it = use_verdict(profile, decided, without, newest)[0] not in NOT_YET
+        runs_it = use_verdict(profile, decided, without, revision)[0] not in NOT_YET
         cells.append(_Cell((decision, pattern), devices, profile, sides, found, *verdict, runs_it))
     return cells
 
@@ -304,7 +304,8 @@ def _splits(cells: Sequence[_Cell], *, with_failed: bool) -> Iterator[_Split]:
             for end in ("", f" in {cell.profile}"):
                 labels.setdefault(("rollout", rollout, end), {}).setdefault(str(side), []).append(number)
     for (by, start, end), groups in labels.items():
-        is_repeated = end and groups == labels[by, start, ""]  # it decides in one profile only
+        parts = [found for (_, name, profile), found in labels.items() if name == start and profile]
+        is_repeated = not end and groups in parts  # it decides in one profile only
         if by == "rollout" and len(groups) == 2 and not is_repeated:
             yield by, start + end, groups["True"], groups["False"]
         sizes = {label: sum(cells[n].devices for n in members) for label, members in groups.items()}
