@@ -238,9 +238,8 @@ def _payload_problems(
     for label, reading in payloads:
         name = ", ".join(filter(None, (str(variant), label)))
         found = [] if facts is None else [*unmet_needs(f"{device}: {name}", reading, facts)]
-        if facts is None and (
-            variant.backend is None or reading.is_plugins
-        ):  # engines have other formats, too
+        # An engine reads more formats than its plugin describes.
+        if facts is None and (variant.backend is None or reading.is_plugins):
             found = [*description_problems(name, reading)]
         yield from (replace(problem, spans=(variant.span,)) for problem in found)
 
