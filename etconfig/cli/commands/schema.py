@@ -63,16 +63,7 @@ def command(
       etconfig schema ReferenceNpuBackend --emit cpp -o npu_options.h
       etconfig schema --profile > etconfig.schema.json
     """
-    if language is None and (output is not None or force):
-        raise click.UsageError("--output and --force are for --emit; other schemas go to stdout")
-    if language is not None and (document is not None or form != "json"):
-        raise click.UsageError("--emit is for the options of one backend: leave out the other forms")
-    if backend is not None and document is not None:
-        raise click.UsageError(f"a backend and --{document} are two schemas; give one of them")
-    if backend is None and document is None:
-        raise click.UsageError("give a backend, or --profile, --project or --models")
-    if document is not None and form != "json":
-        raise click.UsageError(f"--{document} is printed as JSON only")
+    _refuse_combinations(backend, document, form, language, is_written=output is not None or force)
     installation = make_installation()
     if document is not None:
         _print_document_schema(document, installation)
@@ -92,6 +83,21 @@ def command(
         print_json(json_schema(spec))
     else:
         show_document(markdown_reference(spec))
+
+
+def _refuse_combinations(
+    backend: str | None, document: str | None, form: str, language: str | None, *, is_written: bool
+) -> None:
+    if language is None and is_written:
+        raise click.UsageError("--output and --force are for --emit; other schemas go to stdout")
+    if language is not None and (document is not None or form != "json"):
+        raise click.UsageError("--emit is for the options of one backend: leave out the other forms")
+    if backend is not None and document is not None:
+        raise click.UsageError(f"a backend and --{document} are two schemas; give one of them")
+    if backend is None and document is None:
+        raise click.UsageError("give a backend, or --profile, --project or --models")
+    if document is not None and form != "json":
+        raise click.UsageError(f"--{document} is printed as JSON only")
 
 
 def _write_code(spec: BackendSpec, language: str, output: Path | None) -> None:

@@ -32,6 +32,7 @@ from etconfig.cli.shared.writing import (
 )
 
 if TYPE_CHECKING:
+    from etconfig.app.installation.installation import Installation
     from etconfig.tuning.contest import Trial
     from etconfig.tuning.remeasurement import EvidenceCheck
     from etconfig.tuning.tune_report import TuneReport
@@ -221,17 +222,10 @@ def _give_usage(
     path: Path, only: Sequence[str], output: Path | None, request: ConfigurationRequest, *, as_json: bool
 ) -> int:
     """Print what a comparison of usage says of each rollout, and write the profile of a faster one."""
-    from etconfig.errors import ConfigError, TuningError
     from etconfig.tuning.tuned_profile import TUNED, profile_name
     from etconfig.tuning.usage_gains import read_usage_gains
 
-    context = click.get_current_context()
-    for parameter in context.command.params:
-        is_given = context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
-        if is_given and parameter.name not in _OF_USAGE:
-            raise click.UsageError(
-                f"--from-usage measures nothing; leave out {parameter.get_error_hint(context)}"
-            )
+    _refuse_what_measures()
     installation, place = request.installation, output or Path("used.toml")
     name = profile_name(place, (each.directory for each in installation.readable_profiles.sources))
     verdicts, texts = read_usage_gains(path, name)
@@ -246,12 +240,7 @@ def _give_usage(
         raise click.UsageError(f"several rollouts are faster; choose one with --only: {', '.join(texts)}")
     text = next(iter(texts.values())) if len(texts) == 1 else None
     if text is not None:
-        try:
-            written = place.with_suffix(".toml").resolve()
-            installation.with_texts({str(written): text}).profile_chain(written)
-        except ConfigError as error:
-            problem = f"{path} leads to no valid profile: {error.diagnostics[0].message}"
-            raise TuningError(problem=problem, help="compare again, with the profiles in force") from error
+        _check_profile(text, place, path, installation)
     if output is not None and text is not None:
         write_file(output, text.encode(), TUNED)
     if as_json:
@@ -264,6 +253,28 @@ def _give_usage(
     elif text is not None:
         show(f"written to {output}" if output is not None else f"with --output PROFILE it writes:\n\n{text}")
     return 0
+
+
+def _refuse_what_measures() -> None:
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        is_given = context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
+        if is_given and parameter.name not in _OF_USAGE:
+            raise click.UsageError(
+                f"--from-usage measures nothing; leave out {parameter.get_error_hint(context)}"
+            )
+
+
+def _check_profile(text: str, place: Path, compared: Path, installation: Installation) -> None:
+    """Raise a TuningError if the profile would not be valid at its place."""
+    from etconfig.errors import ConfigError, TuningError
+
+    try:
+        written = place.with_suffix(".toml").resolve()
+        installation.with_texts({str(written): text}).profile_chain(written)
+    except ConfigError as error:
+        problem = f"{compared} leads to no valid profile: {error.diagnostics[0].message}"
+        raise TuningError(problem=problem, help="compare again, with the profiles in force") from error
 
 
 def _print_check(checked: EvidenceCheck) -> None:
