@@ -10,8 +10,8 @@
 //
 // A new bundle is on trial. It becomes the good one by `confirm`. Until then each load is counted, before the
 // bundle is used: after three loads, each of which may have ended in a crash, the good one is loaded again,
-// and the other is not installed again. The good one before it stays, for a good one that is damaged, or
-// rejected later. Nothing allocates, except for what a verifier does.
+// and the other is refused until another bundle fails. The good one before it stays, for a good one that is
+// damaged, or rejected later. Nothing allocates, except for what a verifier does.
 //
 // There are two slots and a state, each a file. A file is replaced as a whole: it is written beside the old
 // one, brought to the disk, and renamed. So a cut of power at any byte leaves the old one or the new one. Of
