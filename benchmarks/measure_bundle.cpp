@@ -113,7 +113,6 @@ int main(int count, char** arguments) {
     char memory[UsageRecord::kMaxBytes + 1];
     TextBuffer line(memory, sizeof memory);
     UsageRecord record(bundle, facts, selection, &resolved);
-    record.bundle_id = "app";
     record.load_us = 8200.5;
     if (record.write(&line) == Status::Ok) sink = sink + line.text().size();
   });

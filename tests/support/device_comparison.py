@@ -87,9 +87,16 @@ class Comparison:
     def __init__(self, stack: Stack, bundle: Path, etdevice: Batch, seen: Counter[str]) -> None:
         self._stack, self._bundle, self._etdevice, self._seen = stack, bundle, etdevice, seen
 
+    def _ask(self, command: str, bundle: Path, *words: Path | str) -> dict[str, Any]:
+        """Return the answer without the id and revision of the bundle; an error has neither."""
+        found = self._etdevice.ask(command, bundle, *words)
+        if "error" not in found and "problems" not in found:
+            assert (found.pop("bundle"), found.pop("revision")) == (etconfig.load_bundle(bundle).id, None)
+        return found
+
     def compare_selection(self, sheet: FactSheet, path: Path) -> None:
         wanted = self._stack.expected_selection(sheet)
-        found = self._etdevice.ask("select", self._bundle, path, "-")
+        found = self._ask("select", self._bundle, path, "-")
         status = found.pop("status")
         self._seen[f"select: {status}"] += 1
         if wanted["profile"] is None:
@@ -110,7 +117,7 @@ class Comparison:
 
     def compare_arguments(self, name: str, sheet: FactSheet, path: Path) -> Resolution | set[str]:
         wanted = self.resolved(name, sheet)
-        found = self._etdevice.ask("resolve", self._bundle, path, name)
+        found = self._ask("resolve", self._bundle, path, name)
         if isinstance(wanted, Resolution):
             self._seen["resolve: ok"] += 1
             assert found == {"arguments": rows(wanted), "profile": name}
@@ -129,7 +136,7 @@ class Comparison:
         bundle = etconfig.pack_resolutions({"board": wanted})
         packed = self._bundle.with_name("packed.etbundle")
         packed.write_bytes(bundle.to_bytes())
-        found = self._etdevice.ask("resolve", packed, path, "-")
+        found = self._ask("resolve", packed, path, "-")
         assert found == {"arguments": rows(wanted), "profile": "board"}
         assert bundle.resolve().to_jsonable()["arguments"] == rows(wanted)
         assert values_fingerprint(bundle.resolve().slots) == wanted.fingerprint()

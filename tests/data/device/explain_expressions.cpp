@@ -24,7 +24,8 @@ int main(int count, char** paths) {
   format::Tables tables;
   size_t size = 0;
   if (count < 2 || !read_file(paths[1], bytes, sizeof bytes, &size)) return 1;
-  if (format::open_bundle(bytes, size, &tables) != format::Verdict::Sound) return 2;
+  const auto* const data = reinterpret_cast<const uint8_t*>(bytes);
+  if (format::open_bundle(data, size, &tables) != format::Verdict::Sound) return 2;
   for (int i = 2; i < count; ++i) {
     static FactStore<64> facts;
     facts.clear();

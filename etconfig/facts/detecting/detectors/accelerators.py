@@ -132,10 +132,16 @@ def _gpu(system: System, prefix: str, device: SysfsDevice, nvidia: NvmlGpu | Non
     yield Reading.of(f"{prefix}.memory", nvidia.memory_bytes, _NVML, otherwise=reason)
 
 
+_MODULE_NAME_BYTES = 64
+"""More than the kernel allows for the name of a module."""
+
+
 def _driver_version(system: System, prefix: str, device: SysfsDevice) -> Reading:
     fact = f"{prefix}.driver_version"
     if device.driver is None:
         return Reading.unknown(fact, device.path, "no driver is bound to it")
+    if len(device.driver.encode(errors="replace")) > _MODULE_NAME_BYTES:
+        return Reading.unknown(fact, device.path, "its driver's name is too long for a module")
     path = f"/sys/module/{device.driver.replace('-', '_')}/version"
     reason = "its driver has no version but the kernel's, see os.kernel"
     return Reading.of(fact, system.read_line(path), path, otherwise=reason)

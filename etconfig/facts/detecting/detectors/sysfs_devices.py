@@ -85,6 +85,10 @@ def device_at(system: System, path: str) -> SysfsDevice:
     )
 
 
+_SHOWN_BYTES = 200
+"""The most bytes of an id in a reason."""
+
+
 def readings(
     prefix: str, device: SysfsDevice, *, name: str | None, vendor: str | None, named_by: str | None = None
 ) -> Iterator[Reading]:
@@ -99,6 +103,8 @@ def readings(
     """
     source = device.path
     shown = device.pci_id or device.compatible or "a device without an id"
+    if len(shown.encode(errors="replace")) > _SHOWN_BYTES:
+        shown = "a device with a long id"
     reason = f"etconfig knows no name for {shown}"
     yield Reading.of(f"{prefix}.name", name, named_by or source, otherwise=reason)
     yield Reading.of(f"{prefix}.vendor", vendor, source, otherwise=f"etconfig knows no maker for {shown}")

@@ -144,7 +144,10 @@ inline void put_device(std::string_view kind, int64_t index, const SysfsDevice& 
                        std::string_view names, Readings* to) {
   const bool has_id = device.has_pci_id || (device.has_compatible && device.compatible.size() != 0);
   const std::string_view id = device.has_pci_id ? device.pci_id.view() : device.compatible.view();
-  const std::string_view shown = has_id ? id : std::string_view("a device without an id");
+  constexpr size_t kShownBytes = 200;
+  const std::string_view shown = !has_id                  ? std::string_view("a device without an id")
+                                 : id.size() > kShownBytes ? std::string_view("a device with a long id")
+                                                           : id;
   std::string_view vendor_id = id.substr(0, id.find(device.has_pci_id ? ':' : ','));
   std::string_view name;
   std::string_view vendor;
@@ -178,7 +181,11 @@ inline void put_gpu_driver_version(System* system, int64_t index, const SysfsDev
                                    std::string_view path, Readings* to) {
   const MemberName fact("gpu", index, "driver_version");
   if (!device.has_driver) return to->unknown(fact.view(), path, "no driver is bound to it");
-  FixedText<1100> source;
+  constexpr size_t kModuleNameBytes = 64;  // more than the kernel allows
+  if (device.driver.view().size() > kModuleNameBytes) {
+    return to->unknown(fact.view(), path, "its driver's name is too long for a module");
+  }
+  FixedText<kModuleNameBytes + 24> source;
   source << "/sys/module/";
   for (const char c : device.driver.view()) source << (c == '-' ? '_' : c);
   source << "/version";
