@@ -128,7 +128,7 @@ class TestPayload:
             (problem,) = payload_problems(loaded, etconfig.load_device("raspberry-pi/pi-5"))
         assert reading.problem is None
         assert problem.message == (
-            f"forward: the payload of TvmBackend #0 does not fit this device: it is compiled for "
+            f"{program}: forward: the payload of TvmBackend #0 does not fit this device: it is compiled for "
             f"{envelope.host.triple}, and the device has arm64"
         )
         with pytest.raises(InvalidPayloadError):
