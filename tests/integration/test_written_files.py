@@ -80,6 +80,15 @@ WRITERS: dict[tuple[str, str], Writer] = {
     ("fleet diff", "page"): Writer(
         ("fleet", "diff", "devices.jsonl", "old", "new", "--html", "{}"), "p.html", "devices.jsonl"
     ),
+    ("fleet compare", "page"): Writer(
+        ("fleet", "compare", *FLEET, "--usage", "used.jsonl", "--html", "{}"), "p.html", "used.jsonl"
+    ),
+    ("fleet rollout", "page"): Writer(
+        ("fleet", "rollout", *FLEET, "--to", "10%", "--html", "{}"), "p.html", "devices.jsonl"
+    ),
+    ("schema", "output"): Writer(
+        ("schema", "ReferenceCpuBackend", "--emit", "cpp", "-o", "{}"), "options.h", "model.pte"
+    ),
     ("fleet diff", "moved"): Writer(
         ("fleet", "diff", "devices.jsonl", "old", "new", "--devices", "{}"), "m.parquet", "devices.jsonl"
     ),
@@ -91,6 +100,7 @@ DIRECTORIES = {
     ("conformance", "lower"),
     ("new-backend", "directory"),
     ("fleet resolve", "output"),
+    ("fleet compare", "output"),
     ("fleet sample", "output"),
 }
 """The options that name a directory, which have tests of their own below or beside their commands."""
@@ -137,6 +147,8 @@ def inputs(place: Path) -> Path:
     for name in ("model.svg", "model.etbundle", "model.html"):
         shutil.copy("model.pte", name)
     (place / "x.xml").touch()
+    used = {"etconfig_usage": 1, "device": "d1", "reason": "matched", "profile": "board"}
+    (place / "used.jsonl").write_text(json.dumps(used) + "\n")
     return place
 
 
