@@ -138,7 +138,7 @@ class DeviceBundle:
     @property
     def is_signed(self) -> bool:
         """True if it has a signature, which may be anybody's: see `check_signature`."""
-        return is_signed(self.to_bytes())
+        return self._data is not None and is_signed(self._data)
 
     def check_signature(self, public_key: AnyPath) -> None:
         """Check that the holder of a key signed the bundle, as it is.

@@ -13,6 +13,7 @@ from etconfig.base.paired_ratio import PairedRatio
 from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic, Severity, Span
 from etconfig.profile.table import TomlTable
+from etconfig.profile.usage_guards import DURATIONS
 
 _INTERVAL_HELP = "write the least and the greatest ratio: interval = [0.56, 0.60]"
 _MEASURED_KEYS = ("ratio", "interval", "pairs")
@@ -20,8 +21,6 @@ _REQUIRED = ("made", "model", "engine", "device", "noise")
 _KEYS = (*_REQUIRED, "backend", "shapes", "objective", *_MEASURED_KEYS, "options")
 USED = ("source", "made", "rollout", "objective", "devices", "ratio", "interval")
 """The keys of evidence from usage, which are all required; it may have `options`, too."""
-METRICS = ("load", "first_run", "p50", "p95")
-"""The durations of usage records: the objectives of evidence from usage."""
 OBJECTIVES = ("latency", "throughput", "memory")
 """What `etconfig tune` may have measured."""
 MODEL = r"sha256:[0-9a-f]+"
@@ -121,7 +120,7 @@ def read_evidence(root: TomlTable) -> TuningEvidence | None:
     model = _text(table, "model", MODEL, "sha256: and the hash of the model's file")
     engine = _text(table, "engine", ENGINE, "NAME VERSION, such as onnxruntime 1.32.0")
     backend = _text(table, "backend", BACKEND, "the id of a backend")
-    objectives = METRICS if is_used else OBJECTIVES
+    objectives = DURATIONS if is_used else OBJECTIVES
     objective = _text(table, "objective", "|".join(objectives), f"one of {', '.join(objectives)}")
     rollout = table.string("rollout")
     shapes = tuple(table.strings("shapes"))

@@ -8,8 +8,10 @@ from etconfig.base.records import record
 from etconfig.diagnostics import did_you_mean
 from etconfig.profile.table import TomlTable
 
+DURATIONS = ("load", "first_run", "p50", "p95")
+"""The durations of usage records, in microseconds."""
 FAILURES = "failures"
-WORDS = {"metric": ("load", "first_run", "p50", "p95", FAILURES), "by": ("rollout", "profile", "option")}
+WORDS = {"metric": (*DURATIONS, FAILURES), "by": ("rollout", "profile", "option")}
 """The durations of usage records that a guard may watch, or failed devices, and its comparisons."""
 _HELP = 'such as metric = "p95", worse_than = "5%", min_devices = 500'
 

@@ -15,14 +15,13 @@ from etconfig.base.records import record
 from etconfig.facts.privacy import may_identify
 from etconfig.facts.registry import HIDDEN_VALUE
 from etconfig.models.variant_selection import ModelChoice
+from etconfig.profile.usage_guards import DURATIONS
 from etconfig.resolver.deciding.resolution import Resolution
 from etconfig.resolver.explaining.difference import reported_values
 
 VERSION, MAX_BYTES, MAX_FAILURE_BYTES = 1, 2048, 200
 REASONS = ("matched", "fallback", "named", "fixed", "error")
 """The reasons for a decision, the same in each language."""
-DURATIONS = ("load", "first_run", "p50", "p95")
-"""The durations, in microseconds."""
 MAX_DURATION = 10**15
 """Durations are shorter, in microseconds: 31 years."""
 DROPPED = ("rejected", "facts", "options")

@@ -26,7 +26,7 @@ from etconfig.facts.registry import FactRegistry
 from etconfig.models.reading import PROGRAM_ENDING, PROGRAM_NAME, SHA256, SOURCE
 from etconfig.profile import evidence
 from etconfig.profile.budget import MAX_WEIGHT
-from etconfig.profile.usage_guards import WORDS
+from etconfig.profile.usage_guards import DURATIONS, WORDS
 from etconfig.schema.jsonschema import json_schema
 from etconfig.schema.spec import BackendSpec
 
@@ -106,7 +106,7 @@ def _evidence() -> _Schema:
             "source": {"enum": ["usage"]},
             "made": {"description": "The day on which it was written."},
             "rollout": {"type": "string", "description": "The rollout whose devices were compared."},
-            "objective": {"enum": [*evidence.METRICS], "description": "The duration."},
+            "objective": {"enum": [*DURATIONS], "description": "The duration."},
             "devices": {"type": "integer", "minimum": 1, "description": "The devices of the smaller side."},
             **{key: gain[key] for key in ("ratio", "interval")},
             "options": {"type": "array", "items": _table({"option": option}, ["option"])},

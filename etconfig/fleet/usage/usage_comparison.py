@@ -11,13 +11,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from etconfig.app.configuring.usage_record import DURATIONS
 from etconfig.base.option_path import OptionPath
 from etconfig.base.paired_ratio import PairedRatio
 from etconfig.base.records import record
 from etconfig.base.written_files import FilesOfRun, whole_file
 from etconfig.fleet.deciding.outcome import ResolvedOption
 from etconfig.fleet.inventory.database import Database
+from etconfig.fleet.inventory.inventory import InventorySource
 from etconfig.fleet.inventory.sql_names import quoted_path, quoted_text
 from etconfig.fleet.running.result_tables import RESULT_TABLES, TABLE_FORMAT, table_kind
 from etconfig.fleet.running.runs import FleetRuns, PlannedRun
@@ -31,7 +31,7 @@ from etconfig.fleet.usage.ratios import (
 )
 from etconfig.fleet.usage.usage_files import usage_relation
 from etconfig.fleet.usage.verdicts import NOT_YET, OUTCOMES, UsageDifference, UsedPattern, use_verdict
-from etconfig.profile.usage_guards import FAILURES
+from etconfig.profile.usage_guards import DURATIONS, FAILURES
 
 MAX_PATTERNS = 100_000
 """The most patterns of records, which Python judges one by one."""
@@ -121,7 +121,7 @@ class UsageCounts:
 def compare_usage(
     runs: FleetRuns,
     planned: PlannedRun,
-    usage: Sequence[str],
+    usage: Sequence[InventorySource],
     directory: Path,
     files: FilesOfRun,
     revision: int | None,
@@ -131,7 +131,7 @@ def compare_usage(
     Args:
         runs: The runs over the inventories.
         planned: Decides about the devices.
-        usage: Paths and patterns of the files of records.
+        usage: The files of records, as `find_sources` returns them.
         directory: Gets the tables of `resolve`, and `usage.parquet`: the outcome of each device.
         files: The files of the run.
         revision: The revision that devices should have; None for the highest one in the records.
@@ -150,9 +150,9 @@ def compare_usage(
 
 
 def _compared(
-    database: Database, results: Path, usage: Sequence[str], revision: int | None, target: Path
+    database: Database, results: Path, usage: Sequence[InventorySource], revision: int | None, target: Path
 ) -> UsageCounts:
-    relation, sources = usage_relation(database, usage)
+    relation = usage_relation(database, usage)
     rows = database.rows(
         f"SELECT {_HASH} AS pattern, count(*), count(*) FILTER (device IS NULL), "
         f"{', '.join(f'any_value({name})' for name in _PATTERN)} FROM {relation} WHERE problem IS NULL "
@@ -181,7 +181,7 @@ def _compared(
         repeated=repeated,
         outcomes=outcomes,
         differences={each: differences[each] for each in ordered},
-        problems=[(sources[file].label, *others) for file, *others in problems],
+        problems=[(usage[file].label, *others) for file, *others in problems],
         latency=_latency(database, cells),
     )
 
@@ -254,8 +254,12 @@ def _judged(
         decided = None if resolution is None else options.get(resolution, [])
         verdict = use_verdict(profile, decided, found, revision) if decision else ("unknown_device", ())
         sides = json.loads(rollouts or "{}")
-        without = found and replace(found, has_failed=False, reason=found.reason.replace("error", "named"))
-        runs_it = use_verdict(profile, decided, without, revision)[0] not in NOT_YET
+        without = verdict[0]
+        if found is not None and without == "failed":  # the outcome if it had not failed
+            reason = "named" if found.reason == "error" else found.reason
+            tried = replace(found, has_failed=False, reason=reason)
+            without = use_verdict(profile, decided, tried, revision)[0]
+        runs_it = without not in NOT_YET
         cells.append(_Cell((decision, pattern), devices, profile, sides, found, *verdict, runs_it))
     return cells
 
@@ -287,38 +291,43 @@ def _columns(rows: Sequence[Sequence[object]], count: int) -> list[list[object]]
     return [[row[place] for row in rows] for place in range(count)]
 
 
-def _splits(cells: Sequence[_Cell], *, with_failed: bool) -> Iterator[_Split]:
-    """Yield what is compared: profiles and values of options with all others, and the sides of rollouts.
-
-    Failed devices take part only if asked for; in rollouts, only devices that run what is decided, or try to.
-    """
-    labels: dict[tuple[str, str, str], dict[str, list[int]]] = {}
+def _other_splits(cells: Sequence[_Cell]) -> Iterator[_Split]:
+    """Yield each profile and value of an option with all others; failed devices take no part."""
+    labels: dict[tuple[str, str], dict[str, list[int]]] = {}
     for number, cell in enumerate(cells):
-        if cell.used is None or (cell.outcome == "failed" and not with_failed):
+        if cell.used is None or cell.outcome == "failed":
             continue
         if cell.used.profile is not None:
-            labels.setdefault(("profile", "", ""), {}).setdefault(cell.used.profile, []).append(number)
+            labels.setdefault(("profile", ""), {}).setdefault(cell.used.profile, []).append(number)
         for path, value in cell.used.options.items():
-            labels.setdefault(("option", f"{path} = ", ""), {}).setdefault(value, []).append(number)
-        for rollout, side in cell.sides.items() if cell.runs_it else ():
-            for end in ("", f" in {cell.profile}"):
-                labels.setdefault(("rollout", rollout, end), {}).setdefault(str(side), []).append(number)
-    for (by, start, end), groups in labels.items():
-        parts = [found for (_, name, profile), found in labels.items() if name == start and profile]
-        is_repeated = not end and groups in parts  # it decides in one profile only
-        if by == "rollout" and len(groups) == 2 and not is_repeated:
-            yield by, start + end, groups["True"], groups["False"]
+            labels.setdefault(("option", f"{path} = "), {}).setdefault(value, []).append(number)
+    for (by, start), groups in labels.items():
         sizes = {label: sum(cells[n].devices for n in members) for label, members in groups.items()}
-        if by != "rollout" and len(groups) > 1:
+        if len(groups) > 1:
             for label in sorted(groups, key=lambda each: (-sizes[each], each))[:_MAX_VALUES]:
                 others = [n for other, members in groups.items() if other != label for n in members]
                 yield by, start + label, groups[label], others
 
 
+def _rollout_splits(cells: Sequence[_Cell], *, with_failed: bool) -> Iterator[_Split]:
+    """Yield the sides of rollouts, also in each profile: devices that run the decision, or try to."""
+    labels: dict[str, dict[str, dict[bool, list[int]]]] = {}
+    for number, cell in enumerate(cells):
+        if cell.used is not None and cell.runs_it and (with_failed or cell.outcome != "failed"):
+            for rollout, side in cell.sides.items():
+                for end in ("", f" in {cell.profile}"):
+                    groups = labels.setdefault(rollout, {}).setdefault(end, {})
+                    groups.setdefault(side, []).append(number)
+    for rollout, parts in labels.items():
+        for end, groups in parts.items():
+            if len(groups) == 2 and (end or len(parts) > 2):  # of a single profile, its part says it all
+                yield "rollout", rollout + end, groups[True], groups[False]
+
+
 def _latency(database: Database, cells: Sequence[_Cell]) -> list[LatencyRow]:
     """Return all comparisons; all intervals together have the error `FAMILY_ERROR`."""
-    splits = [*_splits(cells, with_failed=False)]
-    rollouts = [each for each in _splits(cells, with_failed=True) if each[0] == "rollout"]
+    splits = [*_rollout_splits(cells, with_failed=False), *_other_splits(cells)]
+    rollouts = [*_rollout_splits(cells, with_failed=True)]
     parts = " UNION ALL ".join(
         f"SELECT cell, '{name}' AS metric, {_BIN.format(name)} AS bin, count(*) AS n, sum({name}) AS total "
         f"FROM joined JOIN cells USING (decision, pattern) WHERE {name} >= 0.001 GROUP BY ALL"

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
-from etconfig.app.configuring.usage_record import DURATIONS, MAX_DURATION, REASONS, VERSION, UsageRecord
+from etconfig.app.configuring.usage_record import MAX_DURATION, REASONS, VERSION, UsageRecord
 from etconfig.errors import FactError
 from etconfig.fleet.inventory.database import Database
 from etconfig.fleet.inventory.inventory import (
@@ -19,9 +19,9 @@ from etconfig.fleet.inventory.inventory import (
     PARQUET,
     InventorySource,
     cannot_read,
-    find_sources,
 )
 from etconfig.fleet.inventory.sql_names import quoted_name, quoted_text
+from etconfig.profile.usage_guards import DURATIONS
 
 _TEXTS, _COUNTS = ("device", "bundle", "profile", "reason", "variant"), ("revision", "at")
 _KINDS = {
@@ -53,15 +53,14 @@ _HELP = "usage records are lines of JSON (.jsonl), or a .parquet file with their
 _BATCH, _MAX_LINE = 10_000, 1 << 20
 
 
-def usage_relation(database: Database, texts: Sequence[str]) -> tuple[str, tuple[InventorySource, ...]]:
-    """Return the SQL of all records that paths and patterns name, and their files.
+def usage_relation(database: Database, sources: Sequence[InventorySource]) -> str:
+    """Return the SQL of all records of files.
 
     Its columns are `file`, `row`, `problem`, which is NULL if nothing is wrong, and those of a record.
 
     Raises:
-        FactError: some name no file, a file cannot be read, or its columns are wrong.
+        FactError: a file cannot be read, or its columns are wrong.
     """
-    sources = find_sources(texts)
     kinds = ", ".join(f"{quoted_name(name)} {kind}" for name, kind in _KINDS.items())
     database.rows(f"CREATE TEMP TABLE lines (file INT, row BIGINT, problem VARCHAR, {kinds})")
     found, problems = ["SELECT * FROM lines"], []
@@ -79,7 +78,7 @@ def usage_relation(database: Database, texts: Sequence[str]) -> tuple[str, tuple
             problems.append(cannot_read(source.label, reason, _HELP))
     if problems:
         raise FactError(diagnostics=tuple(problems))
-    return f"({' UNION ALL '.join(found)})", sources
+    return f"({' UNION ALL '.join(found)})"
 
 
 def _insert_lines(database: Database, number: int, path: Path) -> None:

@@ -16,13 +16,14 @@ duckdb = pytest.importorskip("duckdb", reason="needs the extra etconfig[fleet]")
 from etconfig import UsageRecord  # noqa: E402
 from etconfig.errors import FactError  # noqa: E402
 from etconfig.fleet.inventory.database import Database  # noqa: E402
+from etconfig.fleet.inventory.inventory import find_sources  # noqa: E402
 from etconfig.fleet.usage.usage_files import usage_relation  # noqa: E402
 
 
 def rows_of(tmp_path: Path, *files: Path) -> list[dict[str, Any]]:
     """The rows of all files, in their order."""
     database = Database("512MiB", 2, tmp_path)
-    relation, _ = usage_relation(database, [str(each) for each in files])
+    relation = usage_relation(database, find_sources([str(each) for each in files]))
     result = database.connection.execute(f"FROM {relation} ORDER BY file, row")
     names = [each[0] for each in result.description]
     return [dict(zip(names, row, strict=True)) for row in result.fetchall()]

@@ -86,13 +86,14 @@ def compare_fleet_usage(
     if place is not None and output is None:
         raise click.UsageError("with --on, give --output, a directory that all workers share")
     check_page(page)
-    note_reads(each.path for each in find_sources(usage))
+    sources = find_sources(usage)
+    note_reads(each.path for each in sources)
     installation = make_installation(request.profile_paths)
     planned = request.planned(installation)
     with file_errors(), TemporaryDirectory(prefix="etconfig-usage-") as scratch:
         directory = output or Path(scratch)
         runs, files = inventory.runs(place), files_of_command()
-        counts = compare_usage(runs, planned, usage, directory, files, revision)
+        counts = compare_usage(runs, planned, sources, directory, files, revision)
     project = installation.project
     guards = [GuardOutcome.of(each, counts.latency) for each in (project.guards if project else ())]
     view = View(title="Usage", tables=usage_tables(counts, guards))
