@@ -35,9 +35,7 @@ def describe_core_ml(payload: bytes, compile_specs: CompileSpecs) -> PayloadDesc
         return PayloadDescription(needs=[_ON_APPLE], notes=notes)
     try:
         files = _files(payload)
-        if (
-            "model.mlmodel" not in files
-        ):  # compiled for a system ahead of time, in a format that is not public
+        if "model.mlmodel" not in files:  # compiled ahead of time, in a format that is not public
             name = next(each for each in files if each in ("coremldata.bin", "model.mil"))
             return PayloadDescription(target="a compiled model", needs=[_ON_APPLE], notes=[f"it has {name}"])
         model = files["model.mlmodel"]
@@ -55,7 +53,7 @@ def describe_core_ml(payload: bytes, compile_specs: CompileSpecs) -> PayloadDesc
         operators=dict(sorted(operators.items())),
         target=f"macOS {_MACOS[number]} and iOS {_IOS[number]}, or later" if known else None,
         sdk_version=f"coremltools {tools}" if tools else None,
-        needs=[_ON_APPLE, *_newer_macos([_MACOS[each] for each in _MACOS if each < number], number)],
+        needs=[_ON_APPLE, *([_macos_from(_MACOS[number])] if known else [])],
     )
 
 
@@ -86,13 +84,10 @@ def describe_core_ai(payload: bytes, compile_specs: CompileSpecs) -> PayloadDesc
     )
 
 
-def _newer_macos(older: Sequence[str], number: int) -> list[PayloadNeed]:
+def _macos_from(version: str) -> PayloadNeed:
     """Return the need of a version of macOS; other systems' versions are not known as facts."""
-    if not older or number not in _MACOS:
-        return []
-    tests = " || ".join(f'os.version == "{each}" || os.version.startsWith("{each}.")' for each in older)
-    reason = f"it needs macOS {_MACOS[number]}"
-    return [PayloadNeed(f'os.name != "macos" || !({tests})', reason=reason, found='"macOS " + os.version')]
+    condition = f'os.name != "macos" || version(os.version) >= "{version}"'
+    return PayloadNeed(condition, reason=f"it needs macOS {version}", found='"macOS " + os.version')
 
 
 def _files(payload: bytes) -> dict[str, memoryview]:

@@ -142,6 +142,7 @@ class TestApple:
         }
         assert (found.target, found.sdk_version) == ("macOS 14 and iOS 17, or later", "coremltools 9.0")
         assert verdicts(found, os_name="macos", os_version="13.6") == [True, False]
+        assert verdicts(found, os_name="macos", os_version="9.10") == [True, False]
         assert verdicts(found, os_name="macos", os_version="14.0") == [True, True]
         assert verdicts(found, os_name="ios") == [True, True]
         assert verdicts(found, os_name="android") == [False, True]
